@@ -1,0 +1,69 @@
+# A thin front for CMake; the presets in CMakePresets.json do the work.
+#   make            build/bang and build/libbang.a
+#   make test       all tests, then those that sanitizers help once more with them
+#   make reproduce  the paper's experiments at their quick scale, into reproduce/
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+JOBS := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+CONFIGURE = cmake --preset $(1) $(2) >/dev/null
+BUILD = cmake --build --preset $(1) -j $(JOBS) $(2)
+
+.PHONY: all test reproduce bench fuzz install uninstall clean format
+
+all:
+	@tools/install-packages build
+	@$(call CONFIGURE,release)
+	@$(call BUILD,release)
+
+test:
+	@tools/install-packages test
+	@$(call CONFIGURE,release,-DBANG_TESTS=ON)
+	@$(call CONFIGURE,asan)
+	@$(call BUILD,release,--target all tests)
+	@$(call BUILD,asan)
+	@mkdir -p build/both
+	@echo 'subdirs("../tests" "../asan/tests")' > build/both/CTestTestfile.cmake
+	@ctest --test-dir build/both -j $(JOBS) --output-on-failure -E '^asan_.*_long$$'
+
+reproduce:
+	@tools/install-packages reproduce
+	@$(call CONFIGURE,release)
+	@$(call BUILD,release)
+	build/bang reproduce all -o reproduce
+	@echo "The report is reproduce/report.html"
+
+bench:
+	@tools/install-packages bench
+	@$(call CONFIGURE,release,-DBANG_TESTS=ON)
+	@$(call BUILD,release,--target all benches)
+	@for bench in build/bench/*; do echo "== $${bench##*/}"; "$$bench" || exit 1; done
+
+# Each target gets FUZZ_SECONDS; what it finds worth keeping stays in build/fuzz.
+fuzz:
+	@tools/install-packages fuzz
+	@$(call CONFIGURE,fuzz)
+	@$(call BUILD,fuzz)
+	@for target in build/fuzz/tests/fuzz_*; do \
+	    name=$${target##*/fuzz_}; found=build/fuzz/found/$$name; known=tests/fuzz/corpus/$$name; \
+	    mkdir -p "$$found"; [ -d "$$known" ] || known=; \
+	    "$$target" -max_total_time=$(FUZZ_SECONDS) -artifact_prefix="$$found-" "$$found" $$known \
+	        || exit 1; \
+	done
+
+install:
+	@tools/install-packages build
+	@$(call CONFIGURE,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
+	@$(call BUILD,release)
+	@DESTDIR="$(DESTDIR)" cmake --install build
+
+uninstall:
+	@[ -f build/install_manifest.txt ] || { echo "nothing was installed from here" >&2; exit 1; }
+	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done \
+	    < build/install_manifest.txt
+
+clean:
+	rm -rf build
+
+format:
+	@find src include tests -name '*.[ch]' -exec clang-format -i {} +

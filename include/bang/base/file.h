@@ -1,0 +1,43 @@
+/* Files that appear whole or not at all. The content goes to one fixed name
+ * beside the target (".NAME.bang-part"), held by a lock, and takes the
+ * target's place when it is complete and on disk; a run that was killed leaves
+ * at most that one file, which the next run reuses.
+ *
+ *     bang_file *file;
+ *     if (bang_file_begin(&file, path, &err) < 0) return err.code;
+ *     bang_file_write(file, data, size);         // errors are remembered
+ *     return bang_file_commit(file, &err);       // or bang_file_discard(file)
+ */
+#ifndef BANG_BASE_FILE_H
+#define BANG_BASE_FILE_H
+
+#include <stddef.h>
+
+#include "bang/base/error.h"
+
+typedef struct bang_file bang_file;
+
+/* Opens path for writing. An existing target that is no regular file (a pipe,
+ * /dev/stdout) is written directly; a link stays and what it names is replaced.
+ * Fails when another live process writes the same path. The caller ends with
+ * commit or discard. */
+int bang_file_begin(bang_file **out, const char *path, bang_error *err);
+void bang_file_write(bang_file *file, const void *data, size_t size);
+/* Syncs, renames and frees; after a failure the target is as it was. */
+int bang_file_commit(bang_file *file, bang_error *err);
+/* Removes what was written and frees; NULL is allowed. */
+void bang_file_discard(bang_file *file);
+
+/* begin, write, commit. */
+int bang_file_put(const char *path, const void *data, size_t size, bang_error *err);
+
+/* Whole content, terminated by a 0 that size does not count; the caller frees. */
+int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
+
+/* Creates the folder and its parents; one that exists is fine. */
+int bang_folder_create(const char *path, bang_error *err);
+
+/* folder + "/" + name; the caller frees; NULL when memory is out. */
+char *bang_path_join(const char *folder, const char *name);
+
+#endif

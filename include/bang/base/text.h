@@ -1,0 +1,34 @@
+/* Text that grows, and numbers read strictly.
+ *
+ *     bang_text csv = {0};
+ *     bang_text_add(&csv, "%s,%.17g\n", name, value);
+ *     if (csv.failed) ...                // out of memory, checked once
+ *     bang_text_release(&csv);
+ */
+#ifndef BANG_BASE_TEXT_H
+#define BANG_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bang/base/error.h"
+
+typedef struct bang_text {
+    char *data;  /* terminated; NULL while nothing was added */
+    size_t size; /* without the terminator */
+    size_t capacity;
+    int failed; /* an allocation failed; further additions do nothing */
+} bang_text;
+
+void bang_text_add(bang_text *text, const char *format, ...) BANG_PRINTF(2, 3);
+void bang_text_add_bytes(bang_text *text, const char *bytes, size_t size);
+/* Adds s with & < > " ' replaced by entities, for HTML and SVG. */
+void bang_text_add_escaped(bang_text *text, const char *s);
+void bang_text_release(bang_text *text);
+
+/* The whole of s as a finite number; 0, or -1 if s is anything else (empty,
+ * trailing characters, white space, hexadecimal, inf, nan, out of range). */
+int bang_text_to_double(double *out, const char *s);
+int bang_text_to_int64(int64_t *out, const char *s);
+
+#endif

@@ -1,0 +1,20 @@
+/* One chart or table out of a record's "show" (report.h says what it holds) as
+ * a file of its own.
+ *
+ *     bang_text svg = {0};
+ *     bang_figure_svg(&svg, chart, &err);
+ */
+#ifndef BANG_REPORT_FIGURE_H
+#define BANG_REPORT_FIGURE_H
+
+#include "bang/base/json.h"
+#include "bang/base/text.h"
+
+/* Appends an SVG document; kinds "lines" and "heat". */
+int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err);
+
+/* Appends the numbers behind an entry as CSV, all digits kept:
+ *     lines: series,x,y,error     heat: panel,x,y,value     table: its columns */
+int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err);
+
+#endif

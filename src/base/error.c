@@ -1,0 +1,28 @@
+#include "bang/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int bang_fail(bang_error *err, int code, const char *format, ...)
+{
+    if (!err)
+        return code;
+    /* A message often wraps the one it replaces: compose aside, then copy. */
+    bang_error composed = {.code = code};
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(composed.message, sizeof composed.message, format, args);
+    va_end(args);
+    if (length < 0)
+        composed.message[0] = '\0';
+    else if ((size_t)length >= sizeof composed.message)
+        memcpy(composed.message + sizeof composed.message - 4, "...", 4);
+    *err = composed;
+    return code;
+}
+
+int bang_fail_memory(bang_error *err)
+{
+    return bang_fail(err, BANG_EMEMORY, "out of memory: try a smaller case or fewer threads");
+}

@@ -1,0 +1,322 @@
+#include "bang/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+enum { BUFFER_SIZE = 64 * 1024 };
+
+struct bang_file {
+    char *path;   /* as the caller said it, for messages */
+    char *target; /* with links resolved */
+    char *part;   /* NULL when the target is written directly */
+    int descriptor;
+    int failure; /* errno of the first write that failed */
+    size_t buffered;
+    char buffer[BUFFER_SIZE];
+};
+
+/* Length of the folder part of path, its last slash included; 0 without one. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+char *bang_path_join(const char *folder, const char *name)
+{
+    size_t length = strlen(folder), rest = strlen(name) + 1;
+    int slash = length > 0 && folder[length - 1] != '/';
+    char *path = malloc(length + (size_t)slash + rest);
+    if (!path)
+        return NULL;
+    memcpy(path, folder, length);
+    if (slash)
+        path[length] = '/';
+    memcpy(path + length + slash, name, rest);
+    return path;
+}
+
+/* folder/NAME -> folder/.NAME.bang-part; the caller frees. */
+static char *part_name(const char *target)
+{
+    static const char suffix[] = ".bang-part";
+    size_t folder = folder_length(target), length = strlen(target);
+    char *part = malloc(length + 1 + sizeof suffix);
+    if (!part)
+        return NULL;
+    memcpy(part, target, folder);
+    part[folder] = '.';
+    memcpy(part + folder + 1, target + folder, length - folder);
+    memcpy(part + length + 1, suffix, sizeof suffix);
+    return part;
+}
+
+static void free_file(bang_file *file)
+{
+    if (file->descriptor >= 0)
+        close(file->descriptor); /* also gives the lock back */
+    free(file->path);
+    free(file->target);
+    free(file->part);
+    free(file);
+}
+
+/* Opens and locks the part file. Whoever held the lock before may have renamed
+ * or removed the file in the meantime, then the lock is on a file that the name
+ * no longer means. */
+static int open_part(bang_file *file, bang_error *err)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        int fd = open(file->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        if (fd < 0)
+            return bang_fail(err, BANG_EIO, "%s: %s: cannot write beside it", file->path,
+                             strerror(errno));
+        file->descriptor = fd;
+        struct stat held, named;
+        if (bang_os_lock(fd, LOCK_EX | LOCK_NB) < 0) {
+            if (errno == EWOULDBLOCK)
+                return bang_fail(err, BANG_EIO, "%s: another run is writing it: wait for its end",
+                                 file->path);
+            return bang_fail(err, BANG_EIO, "%s: %s: cannot lock it", file->part, strerror(errno));
+        }
+        if (fstat(fd, &held) < 0)
+            return bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
+        if (!S_ISREG(held.st_mode))
+            return bang_fail(err, BANG_EIO, "%s: is in the way: remove it", file->part);
+        if (stat(file->part, &named) == 0 && named.st_dev == held.st_dev &&
+            named.st_ino == held.st_ino)
+            return 0;
+        close(fd);
+        file->descriptor = -1;
+    }
+    return bang_fail(err, BANG_EIO, "%s: other runs keep writing it: choose another name",
+                     file->path);
+}
+
+/* Fills everything but path; on failure the caller frees what is there. */
+static int open_target(bang_file *file, bang_error *err)
+{
+    const char *path = file->path;
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return bang_fail(err, BANG_EUSAGE, "\"%s\": not the name of a file", path);
+    /* Our own streams are shared with whoever else writes to them, whatever
+     * they lead to: opening a name again would start at its beginning. */
+    int stream = strcmp(path, "/dev/stdout") == 0 ? 1 : strcmp(path, "/dev/stderr") == 0 ? 2 : -1;
+    if (stream >= 0) {
+        file->descriptor = fcntl(stream, F_DUPFD_CLOEXEC, 0);
+        return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
+    }
+    struct stat old;
+    int exists = stat(path, &old) == 0;
+    if (!exists && errno != ENOENT)
+        return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
+    if (exists && S_ISDIR(old.st_mode))
+        return bang_fail(err, BANG_EIO, "%s: is a folder: name a file in it", path);
+    if (exists && !S_ISREG(old.st_mode)) {
+        file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
+    }
+    file->target = exists ? realpath(path, NULL) : strdup(path);
+    if (!file->target)
+        return exists && errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno))
+                                         : bang_fail_memory(err);
+    file->part = part_name(file->target);
+    if (!file->part)
+        return bang_fail_memory(err);
+    int code = open_part(file, err);
+    if (code < 0)
+        return code;
+    /* What a killed run left is dropped; the new content gets the old rights. */
+    if (ftruncate(file->descriptor, 0) < 0 ||
+        (exists && fchmod(file->descriptor, old.st_mode & 07777) < 0)) {
+        code = bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
+        unlink(file->part);
+    }
+    return code;
+}
+
+int bang_file_begin(bang_file **out, const char *path, bang_error *err)
+{
+    *out = NULL;
+    bang_file *file = malloc(sizeof *file);
+    if (!file)
+        return bang_fail_memory(err);
+    /* Not the buffer: clearing it would only cost time. */
+    file->target = file->part = NULL;
+    file->descriptor = -1;
+    file->failure = 0;
+    file->buffered = 0;
+    file->path = strdup(path);
+    int code = file->path ? open_target(file, err) : bang_fail_memory(err);
+    if (code < 0) {
+        free_file(file);
+        return code;
+    }
+    *out = file;
+    return 0;
+}
+
+static void write_all(bang_file *file, const char *data, size_t size)
+{
+    while (size > 0 && !file->failure) {
+        ssize_t n = write(file->descriptor, data, size);
+        if (n >= 0) {
+            data += n;
+            size -= (size_t)n;
+        } else if (errno != EINTR) {
+            file->failure = errno;
+        }
+    }
+}
+
+static void flush(bang_file *file)
+{
+    write_all(file, file->buffer, file->buffered);
+    file->buffered = 0;
+}
+
+void bang_file_write(bang_file *file, const void *data, size_t size)
+{
+    if (size > BUFFER_SIZE - file->buffered)
+        flush(file);
+    if (size >= BUFFER_SIZE) {
+        write_all(file, data, size);
+    } else if (size > 0) {
+        memcpy(file->buffer + file->buffered, data, size);
+        file->buffered += size;
+    }
+}
+
+int bang_file_commit(bang_file *file, bang_error *err)
+{
+    flush(file);
+    if (!file->failure && file->part &&
+        (bang_os_sync(file->descriptor) < 0 || rename(file->part, file->target) < 0))
+        file->failure = errno;
+    int code = 0;
+    if (file->failure) {
+        code = bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(file->failure),
+                         file->part ? ": it is as it was before" : "");
+        if (file->part)
+            unlink(file->part);
+    } else if (file->part && bang_os_sync_folder_of(file->target) < 0) {
+        code = bang_fail(err, BANG_EIO, "%s: %s: written, but perhaps not yet on disk", file->path,
+                         strerror(errno));
+    }
+    free_file(file);
+    return code;
+}
+
+void bang_file_discard(bang_file *file)
+{
+    if (!file)
+        return;
+    if (file->part)
+        unlink(file->part);
+    free_file(file);
+}
+
+int bang_file_put(const char *path, const void *data, size_t size, bang_error *err)
+{
+    bang_file *file;
+    int code = bang_file_begin(&file, path, err);
+    if (code < 0)
+        return code;
+    bang_file_write(file, data, size);
+    return bang_file_commit(file, err);
+}
+
+/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+{
+    size_t capacity = expected + 2; /* one to see the end, one for the terminator */
+    for (;;) {
+        char *grown = realloc(*data, capacity);
+        if (!grown)
+            return ENOMEM;
+        *data = grown;
+        while (*size + 1 < capacity) {
+            ssize_t n = read(descriptor, *data + *size, capacity - *size - 1);
+            if (n < 0 && errno != EINTR)
+                return errno;
+            if (n == 0) {
+                (*data)[*size] = '\0';
+                return 0;
+            }
+            *size += n > 0 ? (size_t)n : 0;
+        }
+        if (capacity > SIZE_MAX / 2)
+            return ENOMEM;
+        capacity = capacity < 4096 ? 8192 : capacity * 2;
+    }
+}
+
+int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
+{
+    *out = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
+    struct stat status;
+    int why = fstat(fd, &status) < 0 ? errno : 0;
+    if (!why && S_ISDIR(status.st_mode))
+        why = EISDIR;
+    if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
+        why = EFBIG;
+    if (!why)
+        why = read_all(out, size, fd, (size_t)status.st_size);
+    close(fd);
+    if (!why)
+        return 0;
+    free(*out);
+    *out = NULL;
+    *size = 0;
+    return why == ENOMEM ? bang_fail_memory(err)
+                         : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(why));
+}
+
+/* One folder; 0 or an errno. */
+static int make_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int why = errno;
+    if (stat(path, &status) < 0)
+        return why;
+    return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+int bang_folder_create(const char *path, bang_error *err)
+{
+    if (!*path)
+        return bang_fail(err, BANG_EUSAGE, "\"\": not the name of a folder");
+    char *copy = strdup(path);
+    if (!copy)
+        return bang_fail_memory(err);
+    int why = 0;
+    /* Cut behind each name in turn; a leading slash belongs to the first. */
+    for (char *end = copy + 1; !why && *end; end++) {
+        if (*end != '/' || end[-1] == '/')
+            continue;
+        *end = '\0';
+        why = make_folder(copy);
+        *end = '/';
+    }
+    if (!why)
+        why = make_folder(copy);
+    free(copy);
+    return why ? bang_fail(err, BANG_EIO, "%s: %s: cannot make this folder", path, strerror(why))
+               : 0;
+}

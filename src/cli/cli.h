@@ -1,0 +1,92 @@
+/* What the commands share: options, messages, progress. Only this folder talks
+ * to a terminal.
+ *
+ * A command describes its options in a table, reads its arguments with
+ * cli_parse, checks what they mean and says every problem with cli_problem;
+ * cli_usage_failed then ends it before any work:
+ *
+ *     if (cli_usage_failed(cli)) return CLI_USAGE;
+ */
+#ifndef BANG_CLI_H
+#define BANG_CLI_H
+
+#include <stdint.h>
+
+#include "bang/base/error.h"
+#include "bang/base/json.h"
+#include "bang/base/progress.h"
+#include "bang/base/text.h"
+#include "bang/base/thread.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
+
+/* Reads the argument of an option; NULL value for a flag. On failure err says
+ * why the value is wrong and what would be right. */
+typedef int (*cli_reader)(void *target, const char *value, bang_error *err);
+
+typedef struct cli_option {
+    const char *name;     /* without dashes; NULL ends a table */
+    char letter;          /* short form, or 0 */
+    const char *argument; /* what help calls it; NULL for a flag */
+    const char *help;
+    cli_reader read;
+    void *target;
+} cli_option;
+
+typedef struct cli {
+    const char *command;
+    bang_text problems; /* one line each */
+    int json, quiet, help;
+    int64_t seed, threads;
+    const char **operands; /* (operand_count) what is no option, borrowed */
+    size_t operand_count;
+} cli;
+
+/* Every command has these; they follow its own in help. */
+int cli_init(cli *c, const char *command, int argc);
+void cli_release(cli *c);
+
+int cli_read_flag(void *target, const char *value, bang_error *err);  /* int */
+int cli_read_text(void *target, const char *value, bang_error *err);  /* const char * */
+int cli_read_real(void *target, const char *value, bang_error *err);  /* double */
+int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
+
+/* Reads argv[first..]; problems are collected, never printed here. */
+void cli_parse(cli *c, const cli_option *options, int argc, char **argv, int first);
+
+/* "what: why: what to do" */
+void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
+
+/* Prints the collected problems; 1 if there were any. */
+int cli_usage_failed(cli *c);
+
+/* Prints one failure of the work and returns the exit status it deserves. */
+int cli_fail(const cli *c, const bang_error *err);
+
+void cli_print_help(const char *command, const char *operands, const char *summary,
+                    const cli_option *options, const char *example);
+
+/* Prints value as one line and drops the reference. Returns an exit status. */
+int cli_print_json(const cli *c, json_t *value);
+
+/* A bar on stderr, if that is a terminal and --quiet is not given. finish
+ * removes it. */
+typedef struct cli_bar {
+    bang_progress progress;
+    const char *label;
+    double begin, last;
+    int active;
+} cli_bar;
+void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
+void cli_bar_finish(cli_bar *bar);
+
+/* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
+bang_cancel *cli_cancel(void);
+
+/* The commands: cmd_NAME.c each. Return an exit status. */
+int cmd_theory(int argc, char **argv);
+int cmd_simulate(int argc, char **argv);
+int cmd_reproduce(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+
+#endif

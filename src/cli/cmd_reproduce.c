@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bang/base/file.h"
+#include "bang/base/record.h"
+#include "bang/lab/lab.h"
+#include "bang/report/figure.h"
+#include "bang/report/report.h"
+#include "cli.h"
+
+static const char summary[] =
+    "Runs the paper's experiments and writes DIR/results.jsonl, DIR/report.html and\n"
+    "CSV tables, with the paper's numbers beside ours. EXPERIMENT is all or any of:\n"
+    "  theory      the propositions and figures of section 3, and where they err\n"
+    "  simulation  the four simulated examples of appendix C.4";
+
+typedef struct request {
+    const char *output;
+    int quick, full, resume;
+    size_t count;
+    const bang_lab_experiment *experiments[16];
+} request;
+
+static void add_experiment(request *r, const bang_lab_experiment *e)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->experiments[i] == e)
+            return;
+    r->experiments[r->count++] = e;
+}
+
+static void choose_experiments(cli *c, request *r)
+{
+    size_t count;
+    const bang_lab_experiment *all = bang_lab_experiments(&count);
+    int whole = c->operand_count == 0;
+    for (size_t i = 0; i < c->operand_count; i++) {
+        const bang_lab_experiment *e = bang_lab_find_experiment(c->operands[i]);
+        if (strcmp(c->operands[i], "all") == 0)
+            whole = 1;
+        else if (e)
+            add_experiment(r, e);
+        else
+            cli_problem(c, "%.80s: no such experiment: choose all, theory or simulation",
+                        c->operands[i]);
+    }
+    for (size_t i = 0; whole && i < count; i++)
+        add_experiment(r, &all[i]);
+    if (r->quick && r->full)
+        cli_problem(c, "--quick, --full: both set the scale: leave one out");
+    if (!r->output)
+        cli_problem(c, "--output: missing: say where to write with -o DIR");
+}
+
+/* "simulation/1-1", 2 -> "simulation-1-1-2.csv" */
+static int write_csv(const char *folder, const char *key, size_t index, const json_t *entry,
+                     bang_error *err)
+{
+    bang_text name = {0}, csv = {0};
+    bang_text_add(&name, "%s/", folder);
+    for (const char *s = key; *s; s++)
+        bang_text_add(&name, "%c", *s == '/' ? '-' : *s);
+    if (index)
+        bang_text_add(&name, "-%zu", index + 1);
+    bang_text_add(&name, ".csv");
+    int rc = name.failed ? bang_fail_memory(err) : bang_figure_csv(&csv, entry, err);
+    if (rc == 0)
+        rc = bang_file_put(name.data, csv.data, csv.size, err);
+    bang_text_release(&name);
+    bang_text_release(&csv);
+    return rc;
+}
+
+/* One CSV file for every table and chart of the records. */
+static int write_tables(const char *folder, bang_error *err)
+{
+    json_t *records = NULL, *record, *entry;
+    size_t i, k;
+    int rc = bang_record_read(&records, folder, err);
+    json_array_foreach (records, i, record) {
+        const char *key = json_string_value(json_object_get(record, "key"));
+        size_t written = 0;
+        json_array_foreach (json_object_get(record, "show"), k, entry) {
+            const char *kind = json_string_value(json_object_get(entry, "kind"));
+            if (rc < 0 || !key || !kind || strcmp(kind, "text") == 0 ||
+                strcmp(kind, "verdict") == 0)
+                continue;
+            rc = write_csv(folder, key, written++, entry, err);
+        }
+    }
+    json_decref(records);
+    return rc;
+}
+
+/* A fresh run starts with no records. */
+static int clear_records(const char *folder, bang_error *err)
+{
+    char *path = bang_path_join(folder, "results.jsonl");
+    if (!path)
+        return bang_fail_memory(err);
+    int failed = unlink(path) < 0 && errno != ENOENT;
+    int rc = failed ? bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno))
+                    : 0;
+    free(path);
+    return rc;
+}
+
+static int run_experiments(json_t *results, cli *c, const request *r, bang_error *err)
+{
+    cli_bar bar;
+    bang_lab_options options = BANG_LAB_OPTIONS_INIT;
+    options.folder = r->output;
+    options.full = r->full;
+    options.resume = r->resume;
+    options.seed = (uint64_t)c->seed;
+    options.threads = (int)c->threads;
+    options.cancel = cli_cancel();
+    int rc = bang_folder_create(r->output, err);
+    if (rc == 0 && !r->resume)
+        rc = clear_records(r->output, err);
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        json_t *result = json_object();
+        cli_bar_start(&bar, c, r->experiments[i]->name);
+        options.progress = &bar.progress;
+        rc = r->experiments[i]->run(result, &options, err);
+        cli_bar_finish(&bar);
+        json_object_set_new(results, r->experiments[i]->name, result);
+    }
+    if (rc == 0)
+        rc = write_tables(r->output, err);
+    char *report = bang_path_join(r->output, "report.html");
+    if (rc == 0)
+        rc = report ? bang_report_write(report, r->output, err) : bang_fail_memory(err);
+    if (rc == 0 && !c->quiet && !c->json)
+        printf("%s\n", report);
+    free(report);
+    return rc;
+}
+
+int cmd_reproduce(int argc, char **argv)
+{
+    request r = {0};
+    cli_option options[] = {
+        {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
+        {"quick", 0, NULL, "a scale that ends within minutes (default)", cli_read_flag, &r.quick},
+        {"full", 0, NULL, "the paper's scale", cli_read_flag, &r.full},
+        {"resume", 0, NULL, "keep the records of a run that was cut short and go on",
+         cli_read_flag, &r.resume},
+        {0},
+    };
+    cli c;
+    if (cli_init(&c, "reproduce", argc) < 0)
+        return CLI_FAILED;
+    cli_parse(&c, options, argc, argv, 2);
+    if (c.help) {
+        cli_print_help("reproduce", "[EXPERIMENT ...] -o DIR [options]", summary, options,
+                       "  bang reproduce all -o run\n");
+        cli_release(&c);
+        return CLI_DONE;
+    }
+    choose_experiments(&c, &r);
+    int status = CLI_USAGE;
+    if (!cli_usage_failed(&c)) {
+        bang_error err = {0};
+        json_t *results = json_object();
+        status = run_experiments(results, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
+        if (status == CLI_INTERRUPTED)
+            fprintf(stderr, "bang reproduce: what is done is kept: go on with --resume\n");
+        if (status == CLI_DONE && c.json)
+            status = cli_print_json(&c, json_incref(results));
+        json_decref(results);
+    }
+    cli_release(&c);
+    return status;
+}

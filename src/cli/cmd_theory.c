@@ -1,0 +1,271 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bang/base/file.h"
+#include "bang/lab/lab.h"
+#include "bang/report/figure.h"
+#include "models.h"
+#include "predictions.h"
+#include "sweep.h"
+
+typedef struct request {
+    cli_models models;
+    sweep sweep;
+    const char *figure, *output, *method;
+    int best, failure, polynomial;
+    int64_t samples;
+    bang_theory_options options;
+} request;
+
+static const char summary[] =
+    "Predicts the out-of-distribution accuracy of single models, of their\n"
+    "output-space ensemble (OSE) and of their weight-space ensemble (WSE) under the\n"
+    "paper's data model: exactly (G) and by its Gaussian formula (F_p). A model is\n"
+    "said by how many invariant (NV) and spurious (NS) features it learned.";
+
+static const char example[] =
+    "  bang theory -p 0.9 --model 2,3 --model 2,3 --overlap 1,1\n"
+    "  bang theory -K 10 -p 0.8 --model v0-1,s0-4 --model v1-2,s3-8 --model v0,2,s9-12\n"
+    "  bang theory -p 0.9 --model 2,4 --model 1,6 --best\n"
+    "  bang theory --model 2,3 --model 2,3 --sweep p=0:1:0.1\n"
+    "  bang theory --figure example-3 -o example-3.svg\n";
+
+static int ends_with(const char *s, const char *ending)
+{
+    size_t n = strlen(s), m = strlen(ending);
+    return n > m && strcmp(s + n - m, ending) == 0;
+}
+
+static int run_figure(cli *c, request *r)
+{
+    double shift = r->models.has_shift ? r->models.shift : 0.9;
+    int known = 0, svg = r->output && ends_with(r->output, ".svg");
+    for (size_t i = 0; bang_lab_figures[i]; i++)
+        known |= strcmp(bang_lab_figures[i], r->figure) == 0;
+    if (!known)
+        cli_problem(c, "--figure %.40s: unknown: choose f-curve, example-2 or example-3",
+                    r->figure);
+    if (!r->output || (!svg && !ends_with(r->output, ".csv")))
+        cli_problem(c, "--figure: needs a file to write: say -o FILE.svg or -o FILE.csv");
+    if (r->models.model_count || r->models.has_overlap || r->models.weight_count ||
+        r->models.has_alpha || r->models.has_scale || r->sweep.text || r->best || r->failure ||
+        r->polynomial)
+        cli_problem(c, "--figure: shows the paper's own models: only -K, -p and --sigma go with "
+                       "it, and p only with the examples");
+    bang_theory_problem problem;
+    bang_error err = {0};
+    bang_theory_problem_init(&problem, r->models.classes, shift);
+    problem.sigma = r->models.sigma;
+    problem.models = 1;
+    if (bang_theory_check(&problem, &err) < 0)
+        cli_problem(c, "%s", err.message);
+    if (cli_usage_failed(c))
+        return CLI_USAGE;
+    json_t *figure = NULL;
+    bang_text text = {0};
+    int rc = bang_lab_figure(&figure, r->figure, r->models.classes, shift, r->models.sigma,
+                             &err);
+    if (rc == 0)
+        rc = svg ? bang_figure_svg(&text, figure, &err) : bang_figure_csv(&text, figure, &err);
+    if (rc == 0)
+        rc = bang_file_put(r->output, text.data, text.size, &err);
+    bang_text_release(&text);
+    json_decref(figure);
+    if (rc < 0)
+        return cli_fail(c, &err);
+    if (c->json)
+        return cli_print_json(c, json_pack("{ss ss}", "figure", r->figure, "output", r->output));
+    return CLI_DONE;
+}
+
+static json_t *best_json(const bang_theory_best *best, int models)
+{
+    json_t *weights = best->has_ose ? json_array() : json_null();
+    for (int m = 0; best->has_ose && m < models; m++)
+        json_array_append_new(weights, bang_json_number(best->ose_weights[m]));
+    json_t *interval = isnan(best->alpha_exact[0])
+                           ? json_null()
+                           : json_pack("[oo]", bang_json_number(best->alpha_exact[0]),
+                                       bang_json_number(best->alpha_exact[1]));
+    return json_pack("{so so so so so so}", "alpha_gaussian",
+                     bang_json_number(best->alpha_gaussian), "alpha_exact", interval, "wse_exact",
+                     bang_json_number(best->wse_exact), "wse_gaussian",
+                     bang_json_number(best->wse_gaussian), "ose_weights", weights, "ose_gaussian",
+                     bang_json_number(best->ose_gaussian));
+}
+
+static int print_predictions_json(const cli *c, const request *r,
+                                  const bang_theory_problem *problem, const predictions *p,
+                                  const bang_theory_best *best)
+{
+    json_t *out = json_pack(
+        "{sI so so so so so so so so}", "classes", (json_int_t)problem->classes, "shift",
+        bang_json_number(problem->shift), "sigma", bang_json_number(problem->sigma), "exact",
+        predictions_json(p, prediction_exact), "gaussian", predictions_json(p, prediction_gaussian),
+        "id", predictions_json(p, prediction_id), "method", predictions_json(p, prediction_method),
+        "stderr", predictions_json(p, prediction_error), "gaussian_argument",
+        predictions_json(p, prediction_argument));
+    if (r->best)
+        json_object_set_new(out, "best", best_json(best, p->models));
+    if (r->failure)
+        json_object_set_new(out, "failure", predictions_json(p, prediction_failure));
+    if (r->polynomial)
+        json_object_set_new(out, "polynomial", predictions_json(p, prediction_polynomial));
+    return cli_print_json(c, out);
+}
+
+static void print_best(const bang_theory_best *best, int models)
+{
+    puts("\nBest weights");
+    if (models == 2) {
+        printf("  WSE, Gaussian  alpha = %-22.4f %7.2f %%\n", best->alpha_gaussian,
+               100 * best->wse_gaussian);
+        if (isnan(best->alpha_exact[0]))
+            puts("  WSE, exact     too large to search");
+        else if (best->alpha_exact[0] == best->alpha_exact[1])
+            printf("  WSE, exact     alpha = %-22.4f %7.2f %%\n", best->alpha_exact[0],
+                   100 * best->wse_exact);
+        else
+            printf("  WSE, exact     %6.4f < alpha < %-13.4f %7.2f %%\n", best->alpha_exact[0],
+                   best->alpha_exact[1], 100 * best->wse_exact);
+    }
+    if (!best->has_ose)
+        return;
+    printf("  OSE, Gaussian  ");
+    int width = 0;
+    for (int m = 0; m < models; m++)
+        width += printf("%s%.4f", m ? ", " : "", best->ose_weights[m]);
+    printf("%*s%7.2f %%\n", width < 30 ? 30 - width : 1, "", 100 * best->ose_gaussian);
+}
+
+static void print_predictions(const request *r, const bang_theory_problem *problem,
+                              const predictions *p, const bang_theory_best *best)
+{
+    printf("K = %lld classes, shift p = %g, ", (long long)problem->classes, problem->shift);
+    if (problem->sigma > 0)
+        printf("noise sigma = %g\n\n", problem->sigma);
+    else
+        puts("small-noise limit\n");
+    puts("             exact G      F_p(x)         x   in distribution   method");
+    for (size_t i = 0; i < p->count; i++) {
+        const prediction *one = &p->of[i];
+        char name[24];
+        prediction_name(name, sizeof name, p, i);
+        printf("%-10s %7.2f %%   %7.2f %%  %8.4f          %7.2f %%   %s", name,
+               100 * one->exact.accuracy, 100 * one->gaussian, one->argument, 100 * one->id,
+               bang_theory_method_name(one->exact.method));
+        if (one->exact.standard_error > 0)
+            printf(", standard error %.4f %%", 100 * one->exact.standard_error);
+        putchar('\n');
+    }
+    if (r->best)
+        print_best(best, p->models);
+    if (r->failure)
+        puts("\nProbability that one given wrong class beats the true one");
+    for (size_t i = 0; r->failure && i < p->count; i++) {
+        char name[24];
+        prediction_name(name, sizeof name, p, i);
+        printf("  %-8s  %.6g\n", name, p->of[i].failure);
+    }
+    if (r->polynomial)
+        puts("\nExact accuracy as a polynomial");
+    for (size_t i = 0; r->polynomial && i < p->count; i++) {
+        char name[24];
+        prediction_name(name, sizeof name, p, i);
+        printf("  %-8s  %s\n", name, p->of[i].polynomial);
+    }
+}
+
+static int run_predictions(cli *c, request *r)
+{
+    bang_theory_problem problem;
+    predictions p = {0};
+    bang_theory_best best = {0};
+    bang_error err = {0};
+    if (!r->models.has_shift)
+        cli_problem(c, "--shift: missing: say how far the distribution shifts with -p P, 0 to 1");
+    if (r->output)
+        cli_problem(c, "--output: goes with --figure and --sweep only: leave it out");
+    cli_models_problem(&problem, &r->models, c);
+    int status = CLI_USAGE;
+    if (!cli_usage_failed(c)) {
+        int extras = (r->failure ? PREDICT_FAILURE : 0) | (r->polynomial ? PREDICT_POLYNOMIAL : 0);
+        int rc = predict(&p, &problem, &r->options, extras, &err);
+        if (rc == 0 && r->best)
+            rc = bang_theory_find_best(&best, &problem, &r->options, &err);
+        if (rc < 0) {
+            status = cli_fail(c, &err);
+        } else if (c->json) {
+            status = print_predictions_json(c, r, &problem, &p, &best);
+        } else {
+            print_predictions(r, &problem, &p, &best);
+            status = CLI_DONE;
+        }
+    }
+    predictions_release(&p);
+    bang_theory_problem_release(&problem);
+    return status;
+}
+
+int cmd_theory(int argc, char **argv)
+{
+    request r = {.models = CLI_MODELS_INIT, .options = BANG_THEORY_OPTIONS_INIT};
+    cli_option options[] = {
+        CLI_MODEL_OPTIONS(&r.models),
+        {"best", 0, NULL, "find the weights of the most accurate ensembles", cli_read_flag,
+         &r.best},
+        {"polynomial", 0, NULL, "G as an exact polynomial in p", cli_read_flag, &r.polynomial},
+        {"failure", 0, NULL, "chance that one given wrong class wins", cli_read_flag, &r.failure},
+        {"sweep", 0, "NAME=A:B:STEP", "CSV over p, K, sigma, alpha, scale, nv1 .. ns2, nvo, nso",
+         cli_read_sweep, &r.sweep},
+        {"figure", 0, "NAME", "a figure of the paper: f-curve, example-2, example-3",
+         cli_read_text, &r.figure},
+        {"output", 'o', "FILE", "where --figure (.svg or .csv) or --sweep writes", cli_read_text,
+         &r.output},
+        {"method", 0, "NAME", "auto, generating-function, lattice, series, monte-carlo",
+         cli_read_text, &r.method},
+        {"samples", 0, "N", "of monte-carlo (as many as a few seconds allow)", cli_read_whole,
+         &r.samples},
+        {0},
+    };
+    cli c;
+    if (cli_init(&c, "theory", argc) < 0)
+        return CLI_FAILED;
+    cli_parse(&c, options, argc, argv, 2);
+    int status = CLI_DONE;
+    if (c.help) {
+        cli_print_help("theory", "-p P --model NV,NS [--model NV,NS ...] [options]", summary,
+                       options, example);
+        cli_release(&c);
+        return status;
+    }
+    for (size_t i = 0; i < c.operand_count; i++)
+        cli_problem(&c, "%.80s: unexpected: a model is said with --model", c.operands[i]);
+    if (r.method && bang_theory_method_parse(&r.options.method, r.method) < 0)
+        cli_problem(&c,
+                    "--method %.40s: unknown: choose auto, generating-function, lattice, series or "
+                    "monte-carlo",
+                    r.method);
+    if (r.samples < 0 || r.samples > INT64_C(1000000000000))
+        cli_problem(&c, "--samples %lld: must be 1 to 1e12", (long long)r.samples);
+    r.options.samples = r.samples;
+    r.options.seed = (uint64_t)c.seed;
+    r.options.threads = (int)c.threads;
+    r.options.cancel = cli_cancel();
+    if (r.figure) {
+        status = run_figure(&c, &r);
+    } else if (r.sweep.text) {
+        if (!r.models.has_shift && !sweep_sets_shift(&r.sweep))
+            cli_problem(&c, "--shift: missing: say how far the distribution shifts with -p P, 0 to "
+                            "1");
+        if (r.best || r.failure || r.polynomial)
+            cli_problem(&c, "--sweep: prints accuracies only: leave --best, --failure and "
+                            "--polynomial out");
+        status = run_sweep(&c, &r.sweep, &r.models, &r.options, r.output);
+    } else {
+        status = run_predictions(&c, &r);
+    }
+    cli_release(&c);
+    return status;
+}

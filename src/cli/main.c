@@ -1,0 +1,48 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory},
+    {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate},
+    {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
+    {"report", "an HTML report from the records of a run", cmd_report},
+};
+static const size_t command_count = sizeof commands / sizeof *commands;
+
+static void print_help(void)
+{
+    puts("Usage: bang COMMAND [options]\n\n"
+         "Makes fine-tuned models hold up out of distribution, and says why.\n\n"
+         "Commands:");
+    for (size_t i = 0; i < command_count; i++)
+        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+    puts("\nbang COMMAND --help tells more. Exit status: 0 done, 1 the work failed,\n"
+         "2 wrong usage, 130 interrupted.");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help();
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help();
+        return CLI_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("bang " BANG_VERSION);
+        return CLI_DONE;
+    }
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    fprintf(stderr, "bang: %.80s: no such command: see bang --help\n", argv[1]);
+    return CLI_USAGE;
+}

@@ -1,0 +1,243 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { COMMON = 5, HELP_COLUMN = 30 };
+
+static void common_options(cli_option out[COMMON + 1], cli *c)
+{
+    const cli_option table[COMMON + 1] = {
+        {"json", 0, NULL, "print one JSON object and nothing else", cli_read_flag, &c->json},
+        {"seed", 0, "N", "of all that is drawn at random (1)", cli_read_whole, &c->seed},
+        {"threads", 0, "N", "at most this many (all cores)", cli_read_whole, &c->threads},
+        {"quiet", 'q', NULL, "no progress, no remarks", cli_read_flag, &c->quiet},
+        {"help", 'h', NULL, "this text", cli_read_flag, &c->help},
+        {0},
+    };
+    memcpy(out, table, sizeof table);
+}
+
+int cli_init(cli *c, const char *command, int argc)
+{
+    *c = (cli){.command = command, .seed = 1};
+    c->operands = calloc((size_t)argc + 1, sizeof *c->operands);
+    return c->operands ? 0 : -1;
+}
+
+void cli_release(cli *c)
+{
+    free(c->operands);
+    bang_text_release(&c->problems);
+}
+
+int cli_read_flag(void *target, const char *value, bang_error *err)
+{
+    (void)value;
+    (void)err;
+    *(int *)target = 1;
+    return 0;
+}
+
+int cli_read_text(void *target, const char *value, bang_error *err)
+{
+    (void)err;
+    *(const char **)target = value;
+    return 0;
+}
+
+int cli_read_real(void *target, const char *value, bang_error *err)
+{
+    return bang_text_to_double(target, value) < 0
+               ? bang_fail(err, BANG_EUSAGE, "is no number: write one such as 0.9")
+               : 0;
+}
+
+int cli_read_whole(void *target, const char *value, bang_error *err)
+{
+    return bang_text_to_int64(target, value) < 0
+               ? bang_fail(err, BANG_EUSAGE, "is no whole number: write one such as 3")
+               : 0;
+}
+
+void cli_problem(cli *c, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char line[1400];
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    bang_text_add(&c->problems, "bang %s: %s\n", c->command, line);
+}
+
+int cli_usage_failed(cli *c)
+{
+    if (c->problems.size)
+        fputs(c->problems.data, stderr);
+    return c->problems.size > 0;
+}
+
+int cli_fail(const cli *c, const bang_error *err)
+{
+    if (err->code == BANG_ECANCELLED) {
+        fprintf(stderr, "bang %s: interrupted\n", c->command);
+        return CLI_INTERRUPTED;
+    }
+    fprintf(stderr, "bang %s: %s\n", c->command, err->message);
+    return err->code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
+}
+
+/* Edits (insert, delete, replace) that turn a into b. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 64)
+        return 99;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t replace = corner + (a[i - 1] != b[j - 1]);
+            size_t change = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            corner = row[j];
+            row[j] = replace < change ? replace : change;
+        }
+    }
+    return row[n];
+}
+
+static const cli_option *find_named(const cli_option *options, const char *name, size_t size)
+{
+    for (; options->name; options++)
+        if (strlen(options->name) == size && memcmp(options->name, name, size) == 0)
+            return options;
+    return NULL;
+}
+
+static const cli_option *find_letter(const cli_option *options, char letter)
+{
+    for (; options->name; options++)
+        if (options->letter && options->letter == letter)
+            return options;
+    return NULL;
+}
+
+static void unknown_option(cli *c, const cli_option *own, const cli_option *common,
+                           const char *argument)
+{
+    const char *name = argument + strspn(argument, "-"), *nearest = NULL;
+    size_t least = 3;
+    const cli_option *tables[2] = {own, common};
+    for (int t = 0; t < 2; t++)
+        for (const cli_option *o = tables[t]; o->name; o++)
+            if (distance(name, o->name) < least) {
+                least = distance(name, o->name);
+                nearest = o->name;
+            }
+    if (nearest)
+        cli_problem(c, "%.80s: unknown option: did you mean --%s?", argument, nearest);
+    else
+        cli_problem(c, "%.80s: unknown option: see bang %s --help", argument, c->command);
+}
+
+static void take_value(cli *c, const cli_option *option, const char *value)
+{
+    bang_error err = {0};
+    if (option->read(option->target, value, &err) < 0)
+        cli_problem(c, "--%s%s%.80s: %s", option->name, value ? " " : "", value ? value : "",
+                    err.message);
+}
+
+void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
+{
+    cli_option common[COMMON + 1];
+    common_options(common, c);
+    for (int i = first; i < argc; i++) {
+        const char *argument = argv[i], *value = NULL;
+        const cli_option *option;
+        if (argument[0] != '-' || argument[1] == '\0') {
+            c->operands[c->operand_count++] = argument;
+            continue;
+        }
+        if (strcmp(argument, "--") == 0) {
+            while (++i < argc)
+                c->operands[c->operand_count++] = argv[i];
+            break;
+        }
+        if (argument[1] == '-') {
+            size_t size = strcspn(argument + 2, "=");
+            option = find_named(own, argument + 2, size);
+            if (!option)
+                option = find_named(common, argument + 2, size);
+            if (argument[2 + size] == '=')
+                value = argument + 3 + size;
+        } else {
+            option = find_letter(own, argument[1]);
+            if (!option)
+                option = find_letter(common, argument[1]);
+            if (argument[2])
+                value = argument + 2;
+        }
+        if (!option) {
+            unknown_option(c, own, common, argument);
+            continue;
+        }
+        if (!option->argument && value)
+            cli_problem(c, "%.80s: takes no value: write --%s", argument, option->name);
+        else if (option->argument && !value && i + 1 == argc)
+            cli_problem(c, "--%s: needs a value: write --%s %s", option->name, option->name,
+                        option->argument);
+        else
+            take_value(c, option, option->argument && !value ? argv[++i] : value);
+    }
+    if (c->threads < 0 || c->threads > 4096)
+        cli_problem(c, "--threads %lld: must be 0 (all cores) to 4096", (long long)c->threads);
+    if (c->seed < 0)
+        cli_problem(c, "--seed %lld: must not be negative", (long long)c->seed);
+}
+
+static void print_options(const cli_option *options)
+{
+    for (; options->name; options++) {
+        char left[80];
+        snprintf(left, sizeof left, "  %c%c%c --%s%s%s", options->letter ? '-' : ' ',
+                 options->letter ? options->letter : ' ', options->letter ? ',' : ' ',
+                 options->name, options->argument ? " " : "",
+                 options->argument ? options->argument : "");
+        if (strlen(left) < HELP_COLUMN)
+            printf("%-*s %s\n", HELP_COLUMN, left, options->help);
+        else
+            printf("%s\n%*s %s\n", left, HELP_COLUMN, "", options->help);
+    }
+}
+
+void cli_print_help(const char *command, const char *operands, const char *summary,
+                    const cli_option *options, const char *example)
+{
+    cli none = {0};
+    cli_option common[COMMON + 1];
+    common_options(common, &none);
+    printf("Usage: bang %s %s\n\n%s\n\nOptions:\n", command, operands, summary);
+    print_options(options);
+    print_options(common);
+    printf("\nExample:\n%s", example);
+}
+
+int cli_print_json(const cli *c, json_t *value)
+{
+    char *line = bang_json_line(value);
+    json_decref(value);
+    if (!line) {
+        fprintf(stderr, "bang %s: out of memory\n", c->command);
+        return CLI_FAILED;
+    }
+    int failed = puts(line) == EOF || fflush(stdout) == EOF;
+    free(line);
+    if (failed)
+        fprintf(stderr, "bang %s: standard output: cannot be written\n", c->command);
+    return failed ? CLI_FAILED : CLI_DONE;
+}

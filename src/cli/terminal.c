@@ -1,0 +1,66 @@
+/* Progress bars and signals. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static bang_cancel cancel;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (atomic_exchange(&cancel.raised, 1))
+        _exit(CLI_INTERRUPTED);
+}
+
+bang_cancel *cli_cancel(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &cancel;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* May be called by several threads: a torn bar is redrawn a tenth of a second
+ * later, so no lock is worth it, but only one may pass the clock. */
+static void draw(void *context, uint64_t done, uint64_t total)
+{
+    static atomic_flag drawing = ATOMIC_FLAG_INIT;
+    cli_bar *bar = context;
+    if (!bar->active || atomic_flag_test_and_set(&drawing))
+        return;
+    double now = seconds();
+    if (now - bar->last >= 0.1 || done == total) {
+        struct winsize size = {0};
+        int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+        char line[512];
+        bang_progress_render(line, sizeof line, bar->label, done, total, now - bar->begin,
+                             width - 1);
+        fprintf(stderr, "\r%s\033[K", line);
+        bar->last = now;
+    }
+    atomic_flag_clear(&drawing);
+}
+
+void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
+{
+    *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = seconds()};
+    bar->active = !c->quiet && isatty(STDERR_FILENO);
+}
+
+void cli_bar_finish(cli_bar *bar)
+{
+    if (bar->active)
+        fputs("\r\033[K", stderr);
+    bar->active = 0;
+}

@@ -1,0 +1,31 @@
+/* What the experiments share. */
+#ifndef BANG_LAB_PRIVATE_H
+#define BANG_LAB_PRIVATE_H
+
+#include "bang/lab/lab.h"
+
+int lab_run_theory(json_t *result, const bang_lab_options *options, bang_error *err);
+int lab_run_simulation(json_t *result, const bang_lab_options *options, bang_error *err);
+
+/* One measurement: returns the stored result when a resumed run already has
+ * it, else calls measure and appends the record. *result is a new reference.
+ * options holds all that the result depends on (borrowed). measure fills
+ * result and show (an array). */
+typedef struct lab_measurement {
+    const char *experiment, *section;
+    const char *key;
+    json_t *options; /* stolen */
+    int (*measure)(json_t *result, json_t *show, void *context, bang_error *err);
+    void *context;
+} lab_measurement;
+
+int lab_measure(json_t **result, lab_measurement measurement, const bang_lab_options *options,
+                bang_error *err);
+
+/* Parts of "show"; all references are stolen. */
+void lab_show_text(json_t *show, const char *text);
+void lab_show_verdict(json_t *show, const char *claim, const char *holds, const char *because);
+json_t *lab_table(const char *title, const char *const *columns, const char *note);
+void lab_table_row(json_t *table, json_t *row);
+
+#endif

@@ -1,0 +1,120 @@
+#include "bang/report/figure.h"
+
+#include <string.h>
+
+#include "report/page.h"
+
+/* A field, quoted as RFC 4180 wants it where that is needed. */
+static void add_field(bang_text *out, const char *s)
+{
+    if (!strpbrk(s, ",\"\r\n")) {
+        bang_text_add(out, "%s", s);
+        return;
+    }
+    bang_text_add(out, "\"");
+    for (; *s; s++)
+        bang_text_add(out, *s == '"' ? "\"\"" : "%c", *s);
+    bang_text_add(out, "\"");
+}
+
+/* Numbers with all digits, null as nothing. */
+static void add_value(bang_text *out, const json_t *value)
+{
+    if (json_is_string(value))
+        add_field(out, json_string_value(value));
+    else if (json_is_integer(value))
+        bang_text_add(out, "%lld", (long long)json_integer_value(value));
+    else if (json_is_number(value))
+        bang_text_add(out, "%.17g", json_number_value(value));
+}
+
+static void add_lines(bang_text *out, const json_t *entry)
+{
+    size_t i;
+    json_t *series;
+    bang_text_add(out, "series,x,y,error\n");
+    json_array_foreach (json_object_get(entry, "series"), i, series) {
+        const json_t *x = json_object_get(series, "x"), *y = json_object_get(series, "y");
+        const char *name = json_string_value(json_object_get(series, "name"));
+        for (size_t k = 0; k < json_array_size(x); k++) {
+            add_field(out, name ? name : "");
+            bang_text_add(out, ",");
+            add_value(out, json_array_get(x, k));
+            bang_text_add(out, ",");
+            add_value(out, json_array_get(y, k));
+            bang_text_add(out, ",");
+            add_value(out, json_array_get(json_object_get(series, "error"), k));
+            bang_text_add(out, "\n");
+        }
+    }
+}
+
+static void add_heat(bang_text *out, const json_t *entry)
+{
+    size_t i, row, column;
+    json_t *panel, *values, *value;
+    bang_text_add(out, "panel,x,y,value\n");
+    json_array_foreach (json_object_get(entry, "panels"), i, panel) {
+        const char *title = json_string_value(json_object_get(panel, "title"));
+        json_array_foreach (json_object_get(panel, "values"), row, values) {
+            json_array_foreach (values, column, value) {
+                add_field(out, title ? title : "");
+                bang_text_add(out, ",");
+                add_value(out, json_array_get(json_object_get(entry, "x"), column));
+                bang_text_add(out, ",");
+                add_value(out, json_array_get(json_object_get(entry, "y"), row));
+                bang_text_add(out, ",");
+                add_value(out, value);
+                bang_text_add(out, "\n");
+            }
+        }
+    }
+}
+
+static void add_row(bang_text *out, const json_t *cells)
+{
+    size_t i;
+    json_t *cell;
+    json_array_foreach (cells, i, cell) {
+        bang_text_add(out, "%s", i ? "," : "");
+        add_value(out, cell);
+    }
+    bang_text_add(out, "\n");
+}
+
+static void add_table(bang_text *out, const json_t *entry)
+{
+    size_t i;
+    json_t *row;
+    add_row(out, json_object_get(entry, "columns"));
+    json_array_foreach (json_object_get(entry, "rows"), i, row)
+        add_row(out, row);
+}
+
+static const char *kind_of(const json_t *entry)
+{
+    const char *kind = json_string_value(json_object_get(entry, "kind"));
+    return kind ? kind : "";
+}
+
+int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
+{
+    const char *kind = kind_of(entry);
+    if (strcmp(kind, "lines") == 0)
+        add_lines(out, entry);
+    else if (strcmp(kind, "heat") == 0)
+        add_heat(out, entry);
+    else if (strcmp(kind, "table") == 0)
+        add_table(out, entry);
+    else
+        return bang_fail(err, BANG_EDATA, "kind '%.40s': has no numbers to write as CSV", kind);
+    return out->failed ? bang_fail_memory(err) : 0;
+}
+
+int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err)
+{
+    const char *kind = kind_of(entry);
+    if (strcmp(kind, "lines") != 0 && strcmp(kind, "heat") != 0)
+        return bang_fail(err, BANG_EDATA, "kind '%.40s': is no chart", kind);
+    return bang_page_chart(out, entry, 1, err);
+}

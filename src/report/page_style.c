@@ -1,0 +1,97 @@
+#include "report/page.h"
+
+/* In pieces, since a compiler need not take a literal of more than 4,095
+ * characters. Charts stay on white in the dark: their colours are made for it. */
+static const char *const sheets[] = {
+    ":root{color-scheme:light dark;--ground:#fbfbfa;--card:#fff;--ink:#1d1d1f;--soft:#5c6066;"
+    "--rule:#e3e3e0;--strong:#b9b9b5;--link:#005a8f;--yes:#d8f0e5;--yes-ink:#00553b;"
+    "--partly:#fbeac3;--partly-ink:#624000;--no:#fbdfd4;--no-ink:#842800}\n"
+    "@media (prefers-color-scheme:dark){:root{--ground:#15171a;--card:#1c1f23;--ink:#e7e7e6;"
+    "--soft:#a3a8af;--rule:#30343a;--strong:#565c64;--link:#7cc0ef;--yes:#0d3d2e;"
+    "--yes-ink:#8fe0c0;--partly:#453205;--partly-ink:#f5cf7d;--no:#4d2110;--no-ink:#ffb598}}\n"
+    "*{box-sizing:border-box}\n"
+    "html{-webkit-text-size-adjust:100%}\n"
+    "body{margin:0;background:var(--ground);color:var(--ink);line-height:1.55;"
+    "font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\n"
+    "main{max-width:56rem;margin:0 auto;padding:2.5rem 1.5rem 4rem}\n"
+    "h1{font-size:1.9rem;line-height:1.2;margin:0 0 .5rem;letter-spacing:-.01em}\n"
+    "h2{font-size:1.35rem;line-height:1.25;margin:3.25rem 0 1rem;padding-top:1rem;"
+    "border-top:1px solid var(--rule)}\n"
+    "p{margin:.7rem 0;max-width:46rem}\n"
+    "a{color:var(--link);text-underline-offset:.15em}\n"
+    ".lead{color:var(--soft);margin:0 0 1.5rem}\n",
+
+    "nav{margin:1.5rem 0}\n"
+    "nav ol{margin:.25rem 0 0;padding-left:1.5rem;columns:22rem;column-gap:2.5rem}\n"
+    "nav li{padding:.1rem 0;break-inside:avoid}\n"
+    ".over{font-size:.78rem;font-weight:600;letter-spacing:.06em;text-transform:uppercase;"
+    "color:var(--soft);margin:0}\n"
+    "article{margin:0 0 2.25rem}\n"
+    "figure{margin:1.5rem 0}\n"
+    "figcaption{font-size:.92rem;margin:.55rem 0;max-width:48rem;overflow-wrap:anywhere}\n"
+    ".note{font-size:.86rem;color:var(--soft)}\n"
+    "p.note{margin:.5rem 0 0}\n"
+    ".chart{background:#fff;border:1px solid var(--rule);border-radius:6px;overflow-x:auto;"
+    "padding:.25rem}\n"
+    ".chart>svg{display:block;margin:0 auto;width:100%;height:auto;"
+    "max-width:calc(var(--w)*1px);min-width:calc(var(--w)*.7px)}\n"
+    ".scroll{overflow-x:auto;background:var(--card);border:1px solid var(--rule);"
+    "border-radius:6px;width:fit-content;max-width:100%}\n"
+    "table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}\n"
+    "th,td{padding:.38rem .85rem;text-align:left;vertical-align:baseline}\n"
+    "th{font-weight:600;border-bottom:1px solid var(--strong);vertical-align:bottom;"
+    "max-width:10rem}\n"
+    "tbody tr+tr td{border-top:1px solid var(--rule)}\n"
+    "td{min-width:3.5rem;max-width:26rem}\n"
+    ".n{text-align:right}\n"
+    "td.n,td.short{white-space:nowrap}\n",
+
+    ".chip{display:inline-block;padding:.1rem .6rem;border-radius:1rem;font-size:.82rem;"
+    "font-weight:600;white-space:nowrap;line-height:1.5;justify-self:start}\n"
+    ".chip i{font-style:normal}\n"
+    ".yes{background:var(--yes);color:var(--yes-ink)}\n"
+    ".partly{background:var(--partly);color:var(--partly-ink)}\n"
+    ".no{background:var(--no);color:var(--no-ink)}\n"
+    ".verdict{display:grid;grid-template-columns:8.5rem 1fr;gap:.2rem 1rem;align-items:baseline;"
+    "padding:.6rem 0;border-top:1px solid var(--rule)}\n"
+    ".verdict+:not(.verdict){border-top:1px solid var(--rule);padding-top:.6rem}\n"
+    ".verdict p{margin:0}\n"
+    ".because{color:var(--soft);font-size:.92rem}\n"
+    ".glance{width:100%}\n"
+    ".glance table{width:100%}\n"
+    ".glance td{max-width:none}\n"
+    ".problem{border-left:3px solid var(--no-ink);background:var(--no);color:var(--no-ink);"
+    "padding:.5rem .9rem;border-radius:0 4px 4px 0;font-size:.92rem;overflow-wrap:anywhere}\n"
+    "details{font-size:.86rem;color:var(--soft);margin:.4rem 0}\n"
+    "details details{margin-left:1rem}\n"
+    "summary{cursor:pointer}\n"
+    "code,dd{font-family:ui-monospace,'SF Mono',Menlo,Consolas,monospace;font-size:.95em;"
+    "overflow-wrap:anywhere}\n"
+    "dl{display:grid;grid-template-columns:fit-content(40%) 1fr;gap:.15rem 1.25rem;"
+    "margin:.5rem 0 .5rem 1rem}\n"
+    "dt{overflow-wrap:anywhere}\n"
+    "dd{margin:0;color:var(--ink)}\n"
+    "footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--rule);"
+    "font-size:.86rem;color:var(--soft)}\n",
+
+    "@media (max-width:40rem){main{padding:1.5rem 1rem 3rem}h1{font-size:1.6rem}"
+    "h2{font-size:1.2rem;margin-top:2.25rem}.verdict{grid-template-columns:1fr}"
+    "th,td{padding:.35rem .6rem}"
+    ".glance thead{display:none}.glance td{display:block;padding:.15rem .8rem}"
+    ".glance td:first-child{padding-top:.6rem}.glance td:last-child{padding-bottom:.6rem}"
+    ".glance tbody tr+tr td{border-top:0}"
+    ".glance tbody tr+tr td:first-child{border-top:1px solid var(--rule)}}\n"
+    "@media print{:root{color-scheme:light;--ground:#fff;--card:#fff;--ink:#000;--soft:#444;"
+    "--rule:#ddd;--strong:#888;--link:#000;--yes:#d8f0e5;--yes-ink:#00553b;--partly:#fbeac3;"
+    "--partly-ink:#624000;--no:#fbdfd4;--no-ink:#842800}"
+    "main{max-width:none;padding:0}h2{break-after:avoid;margin-top:2rem}"
+    "figure,.verdict,tr{break-inside:avoid}.chart,.scroll{overflow:visible}"
+    ".chart>svg{min-width:0;max-width:100%}nav a{text-decoration:none}"
+    "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n",
+};
+
+void bang_page_style(bang_text *out)
+{
+    for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++)
+        bang_text_add(out, "%s", sheets[i]);
+}

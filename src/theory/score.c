@@ -1,0 +1,127 @@
+/* From what models learned to the one form that all methods work on. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "bang/theory/theory.h"
+
+void bang_theory_score_release(bang_theory_score *score)
+{
+    free(score->groups);
+    *score = (bang_theory_score){0};
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const bang_theory_group *x = a, *y = b;
+    return (x->coefficient > y->coefficient) - (x->coefficient < y->coefficient);
+}
+
+/* Takes one coefficient per pattern and merges patterns that act alike. Weights
+ * such as .7 and .3 carry rounding errors, so coefficients that agree to 13
+ * digits of the largest are one, and what is that close to 0 is 0. */
+static int build(bang_theory_score *out, const bang_theory_problem *problem,
+                 const double *coefficients, double noise, bang_error *err)
+{
+    *out = (bang_theory_score){.noise = noise};
+    out->groups = calloc(problem->pattern_count + 1, sizeof *out->groups);
+    if (!out->groups)
+        return bang_fail_memory(err);
+    double largest = 0;
+    for (size_t i = 0; i < problem->pattern_count; i++)
+        largest = fmax(largest, fabs(coefficients[i]));
+    size_t count = 0;
+    for (size_t i = 0; i < problem->pattern_count; i++) {
+        const bang_theory_pattern *pattern = &problem->patterns[i];
+        if (fabs(coefficients[i]) <= 1e-13 * largest)
+            continue;
+        out->invariant += coefficients[i] * (double)pattern->invariant;
+        if (pattern->spurious)
+            out->groups[count++] = (bang_theory_group){coefficients[i], pattern->spurious};
+    }
+    qsort(out->groups, count, sizeof *out->groups, compare_groups);
+    for (size_t i = 0; i < count; i++) {
+        bang_theory_group *last = &out->groups[out->group_count - (out->group_count > 0)];
+        if (out->group_count &&
+            out->groups[i].coefficient - last->coefficient <= 1e-13 * largest)
+            last->count += out->groups[i].count;
+        else
+            out->groups[out->group_count++] = out->groups[i];
+    }
+    return 0;
+}
+
+/* sum_mm' factor_m factor_m' N_mm'^power, N_mm' the features that both share. */
+static double shared_form(const bang_theory_problem *problem, const double *factor, int power)
+{
+    double sum = 0;
+    for (int a = 0; a < problem->models; a++)
+        for (int b = 0; b < problem->models; b++) {
+            double shared = (double)bang_theory_shared(problem, a, b);
+            sum += factor[a] * factor[b] * (power == 2 ? shared * shared : shared);
+        }
+    return fmax(sum, 0);
+}
+
+/* factor_m summed over the models of a pattern. */
+static double pattern_sum(const bang_theory_pattern *pattern, const double *factor, int models)
+{
+    double sum = 0;
+    for (int m = 0; m < models; m++)
+        if (pattern->models >> m & 1)
+            sum += factor[m];
+    return sum;
+}
+
+/* Outputs combined as sum_m factor_m w_m'x Phi_m: c_A = sum_{m in A} factor_m,
+ * tau^2 = sigma^2 sum_mm' factor_m factor_m' N_mm'^2, since heads and summed
+ * noises of two models overlap in their N_mm' shared features. */
+static int build_outputs(bang_theory_score *out, const bang_theory_problem *problem,
+                         const double *factor, bang_error *err)
+{
+    double noise = problem->sigma * sqrt(shared_form(problem, factor, 2));
+    double *coefficients = calloc(problem->pattern_count + 1, sizeof *coefficients);
+    if (!coefficients)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < problem->pattern_count; i++)
+        coefficients[i] = pattern_sum(&problem->patterns[i], factor, problem->models);
+    int rc = build(out, problem, coefficients, noise, err);
+    free(coefficients);
+    return rc;
+}
+
+int bang_theory_score_single(bang_theory_score *out, const bang_theory_problem *problem, int m,
+                             bang_error *err)
+{
+    double factor[BANG_THEORY_MAX_MODELS] = {0};
+    factor[m] = problem->scales[m] * problem->scales[m];
+    return build_outputs(out, problem, factor, err);
+}
+
+int bang_theory_score_ose(bang_theory_score *out, const bang_theory_problem *problem,
+                          bang_error *err)
+{
+    double factor[BANG_THEORY_MAX_MODELS];
+    for (int m = 0; m < problem->models; m++)
+        factor[m] = problem->weights[m] * problem->scales[m] * problem->scales[m];
+    return build_outputs(out, problem, factor, err);
+}
+
+/* c_A = (sum_{m in A} b_m)^2 with b_m = beta_m lambda_m, tau = sigma b'Nb. */
+int bang_theory_score_wse(bang_theory_score *out, const bang_theory_problem *problem,
+                          bang_error *err)
+{
+    double factor[BANG_THEORY_MAX_MODELS];
+    for (int m = 0; m < problem->models; m++)
+        factor[m] = problem->weights[m] * problem->scales[m];
+    double noise = problem->sigma * shared_form(problem, factor, 1);
+    double *coefficients = calloc(problem->pattern_count + 1, sizeof *coefficients);
+    if (!coefficients)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < problem->pattern_count; i++) {
+        double sum = pattern_sum(&problem->patterns[i], factor, problem->models);
+        coefficients[i] = sum * sum;
+    }
+    int rc = build(out, problem, coefficients, noise, err);
+    free(coefficients);
+    return rc;
+}

@@ -1,0 +1,97 @@
+/* Runs in parallel, results in order. */
+#include "bang/theory/simulate.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "theory/simulate_plan.h"
+
+typedef struct simulation {
+    const simulation_plan *plan;
+    simulation_scratch *scratch; /* (workers) */
+    double *accuracy;            /* (runs, scores) */
+    atomic_uint_fast64_t done;
+} simulation;
+
+static int run_one(void *context, size_t run, int worker, bang_error *err) {
+    simulation *all = context;
+    const simulation_plan *plan = all->plan;
+    simulation_scratch *scratch = &all->scratch[worker];
+    double *accuracy = all->accuracy + run * plan->scores;
+    int rc = bang_simulation_fit_heads(plan, scratch, run, err);
+    if (rc == 0 && !plan->options->full)
+        rc = bang_simulation_project(plan, scratch, err);
+    if (rc == 0)
+        rc = bang_simulation_test(accuracy, plan, scratch, run, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < plan->scores; i++)
+        accuracy[i] /= (double)plan->options->test;
+    uint64_t done = atomic_fetch_add(&all->done, 1) + 1;
+    bang_progress_step(plan->options->progress, done, (uint64_t)plan->options->runs);
+    return 0;
+}
+
+/* Mean and standard error of column i of accuracy (runs, scores), in the order
+ * of the runs, so that they do not depend on the threads. */
+static void summarise(double *mean, double *error, const double *accuracy, size_t runs,
+                      size_t scores, size_t i) {
+    double sum = 0, squares = 0;
+    for (size_t r = 0; r < runs; r++)
+        sum += accuracy[r * scores + i];
+    *mean = sum / (double)runs;
+    for (size_t r = 0; r < runs; r++)
+        squares += (accuracy[r * scores + i] - *mean) * (accuracy[r * scores + i] - *mean);
+    *error = runs > 1 ? sqrt(squares / (double)(runs - 1) / (double)runs) : NAN;
+}
+
+static void fill_result(bang_simulation_result *out, const simulation *all) {
+    size_t runs = (size_t)all->plan->options->runs, scores = all->plan->scores;
+    size_t models = all->plan->models;
+    *out = (bang_simulation_result){.runs = (int64_t)runs,
+                                    .models = (int)models,
+                                    .ose_mean = NAN,
+                                    .ose_error = NAN,
+                                    .wse_mean = NAN,
+                                    .wse_error = NAN};
+    for (size_t m = 0; m < models; m++)
+        summarise(&out->mean[m], &out->error[m], all->accuracy, runs, scores, m);
+    if (models == 1)
+        return;
+    summarise(&out->ose_mean, &out->ose_error, all->accuracy, runs, scores, models);
+    summarise(&out->wse_mean, &out->wse_error, all->accuracy, runs, scores, models + 1);
+}
+
+int bang_simulate(bang_simulation_result *out, const bang_theory_problem *problem,
+                  const bang_simulation_options *options, bang_error *err) {
+    simulation_plan plan = {0};
+    simulation all = {.plan = &plan};
+    int workers = 0;
+    int rc = bang_simulation_check(problem, options, err);
+    if (rc == 0)
+        rc = bang_simulation_plan_init(&plan, problem, options, err);
+    if (rc == 0)
+        rc = bang_simulation_size(&workers, &plan, err);
+    if (rc < 0)
+        goto done;
+    all.accuracy = calloc((size_t)options->runs * plan.scores, sizeof *all.accuracy);
+    all.scratch = calloc((size_t)workers, sizeof *all.scratch);
+    if (!all.accuracy || !all.scratch) {
+        rc = bang_fail_memory(err);
+        goto done;
+    }
+    for (int w = 0; w < workers && rc == 0; w++)
+        rc = bang_simulation_scratch_init(&all.scratch[w], &plan, err);
+    if (rc == 0)
+        rc = bang_parallel_for((size_t)options->runs, workers, run_one, &all, options->cancel, err);
+    if (rc == 0)
+        fill_result(out, &all);
+done:
+    for (int w = 0; w < workers && all.scratch; w++)
+        bang_arena_release(&all.scratch[w].arena);
+    free(all.scratch);
+    free(all.accuracy);
+    bang_simulation_plan_release(&plan);
+    return rc;
+}

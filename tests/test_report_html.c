@@ -1,0 +1,417 @@
+/* The report: every record is shown or says why not, nothing of the data
+ * becomes markup, and the file opens without a network. */
+#include "test_report_markup.h"
+
+#include "bang/base/file.h"
+#include "bang/base/record.h"
+#include "bang/report/report.h"
+
+static char *html; /* of the last report, given back by the next */
+
+static int drop_all(void **state)
+{
+    free(html);
+    html = NULL;
+    return drop_folder(state);
+}
+
+static void append(const char *folder, json_t *record)
+{
+    bang_error err = {0};
+    assert_non_null(record);
+    if (bang_record_append(folder, record, &err) < 0)
+        fail_msg("%s", err.message);
+    json_decref(record);
+}
+
+static json_t *json(const char *text)
+{
+    json_t *value = NULL;
+    bang_error err = {0};
+    if (bang_json_parse(&value, text, strlen(text), &err) < 0)
+        fail_msg("%s in %s", err.message, text);
+    return value;
+}
+
+/* A record with these entries, given as the text of a JSON array. */
+static json_t *record(const char *key, const char *section, const char *show)
+{
+    json_t *all = json_pack("{s:s, s:s, s:{s:i, s:f}, s:{}}", "key", key, "version", "0.1.0",
+                            "options", "seed", 7, "p", 0.1, "result");
+    if (section)
+        json_object_set_new(all, "section", json_string(section));
+    if (show)
+        json_object_set_new(all, "show", json(show));
+    return all;
+}
+
+/* Writes and reads the report, and checks what holds for every one. */
+static const char *write_report(const char *folder)
+{
+    bang_error err = {0};
+    size_t size;
+    const char *path = in_folder(folder, "report.html");
+    free(html);
+    html = NULL;
+    if (bang_report_write(path, folder, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(bang_file_read(&html, &size, path, &err), 0);
+    const char *problem = markup_problem(html, 1);
+    if (problem)
+        fail_msg("%s", problem);
+    static const char *const forbidden[] = {"<script", "<link", "<img",    "<iframe",
+                                            "src=",    "url(",  "@import", "javascript:"};
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
+        assert_null(strstr(html, forbidden[i]));
+    assert_int_equal(count_of(html, "http://") + count_of(html, "https://"),
+                     count_of(html, "xmlns=\"http://www.w3.org/2000/svg\""));
+    return html;
+}
+
+static const char *show(const char *folder, const char *entries)
+{
+    append(folder, record("key", "Section", entries));
+    return write_report(folder);
+}
+
+static void has(const char *part)
+{
+    if (!strstr(html, part))
+        fail_msg("missing: %s\nin: %s", part, strstr(html, "<main>"));
+}
+
+static void test_table(void **state)
+{
+    show(*state, "[{\"kind\":\"table\",\"title\":\"Accuracy\",\"note\":\"Of three.\","
+                 "\"columns\":[\"model\",\"p\",\"paper\",\"z\",\"tiny\",\"n\"],\"rows\":["
+                 "[\"single\",0.9,0.78521234,\"-2.15\",0.00034,1000000],"
+                 "[\"2 layers\",0.95,null,\"1.20\",0.0000000012,-3],"
+                 "[\"OSE\",1,0.5,null,-0.002,9007199254740993]]}]");
+    has("<b>Table 1.</b> Accuracy");
+    has("<th scope=\"col\">model</th><th scope=\"col\" class=\"n\">p</th>");
+    has("<td class=\"short\">2 layers</td>");
+    has("<td class=\"n\">0.90</td><td class=\"n\">0.7852</td><td class=\"n\">−2.15</td>"
+        "<td class=\"n\">0.00034</td><td class=\"n\">1000000</td>");
+    has("<td class=\"n\">0.95</td><td class=\"n\">–</td><td class=\"n\">1.20</td>"
+        "<td class=\"n\">1.20×10⁻⁹</td><td class=\"n\">−3</td>");
+    has("<td class=\"n\">1.00</td><td class=\"n\">0.5000</td><td class=\"n\">–</td>"
+        "<td class=\"n\">−0.00200</td><td class=\"n\">9007199254740993</td>");
+    has("<p class=\"note\">Of three.</p>");
+}
+
+static void test_table_decimals(void **state)
+{
+    show(*state, "[{\"kind\":\"table\",\"columns\":[\"a\",\"b\",\"c\"],\"decimals\":[1,0,null],"
+                 "\"rows\":[[0.25,1.5,0.5],[12,7,3],[true,1e30,\"%s%n\"]]}]");
+    has("<td class=\"short\">0.2</td><td class=\"n\">2</td><td class=\"short\">0.5</td>");
+    has("<td class=\"short\">12.0</td><td class=\"n\">7</td>");
+    has("<td class=\"short\">yes</td><td class=\"n\">1.000000×10³⁰</td>"
+        "<td class=\"short\">%s%n</td>");
+}
+
+static void test_verdicts(void **state)
+{
+    show(*state,
+         "[{\"kind\":\"verdict\",\"claim\":\"A wins\",\"holds\":\"yes\",\"because\":\"by 3\"},"
+         "{\"kind\":\"verdict\",\"claim\":\"B wins\",\"holds\":\"partly\"},"
+         "{\"kind\":\"verdict\",\"claim\":\"C wins\",\"holds\":\"no\"},"
+         "{\"kind\":\"verdict\",\"claim\":\"D wins\",\"holds\":\"maybe\"}]");
+    has("Of 3 claims checked, 1 holds, 1 holds partly and 1 does not.");
+    has("<p>A wins</p><p class=\"because\">by 3</p>");
+    has("&quot;holds&quot; is &quot;maybe&quot;, not yes, partly or no.");
+    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 2);
+    assert_int_equal(count_of(html, "<span class=\"chip partly\">"), 2);
+    assert_int_equal(count_of(html, "<span class=\"chip no\">"), 2);
+    assert_null(strstr(html, "D wins"));
+}
+
+static const char lines_entry[] =
+    "{\"kind\":\"lines\",\"title\":\"Curves\",\"x_label\":\"n\",\"y_label\":\"accuracy\","
+    "\"percent\":true,\"y_min\":0,\"y_max\":1,\"note\":\"Exact.\",\"series\":["
+    "{\"name\":\"p\",\"x\":[1,2,3],\"y\":[0.5,null,0.75],\"color\":1},"
+    "{\"name\":\"q\",\"x\":[1,2],\"y\":[0.5,0.625],\"error\":[0.1,null],\"points\":true}]}";
+
+static const char heat_entry[] =
+    "{\"kind\":\"heat\",\"title\":\"Gain\",\"x_label\":\"x\",\"y_label\":\"y\","
+    "\"value_label\":\"points\",\"percent\":true,\"x\":[0,0.5],\"y\":[1,2],\"panels\":["
+    "{\"title\":\"K = 3\",\"values\":[[0.01,-0.02],[null,0]]},"
+    "{\"title\":\"K = 10\",\"values\":[[1,2],[3,4]]}]}";
+
+static const char table_entry[] =
+    "{\"kind\":\"table\",\"title\":\"T\",\"columns\":[\"a\",\"b\"],\"decimals\":[1,null],"
+    "\"rows\":[[\"x\",0.5],[null,2]],\"note\":\"n\"}";
+
+static void test_charts(void **state)
+{
+    char entries[2000];
+    snprintf(entries, sizeof entries, "[%s,%s]", lines_entry, heat_entry);
+    show(*state, entries);
+    has("<div class=\"chart\" style=\"--w:820\">\n<svg ");
+    has("<b>Figure 1.</b> Curves <span class=\"note\">Exact.</span>");
+    has("<b>Figure 2.</b> Gain");
+    has("<title>q: (1, 50% ± 10%)</title>");
+    has("<title>p: (3, 75%)</title>");
+    has("<title>x 0.5, y 1: −2</title>");
+    assert_int_equal(count_of(html, "</title></rect>"), 7);
+    assert_null(strstr(html, "cannot be shown"));
+}
+
+/* What is wrong is said, and what follows is shown. */
+static void test_malformed_entries(void **state)
+{
+    static const struct {
+        const char *entry, *why;
+    } cases[] = {
+        {"7", "it is no object"},
+        {"{}", "&quot;kind&quot; is missing"},
+        {"{\"kind\":7}", "&quot;kind&quot; is no text"},
+        {"{\"kind\":\"<pie>\"}", "its kind &quot;&lt;pie&gt;&quot; is unknown"},
+        {"{\"kind\":\"text\"}", "&quot;text&quot; is missing"},
+        {"{\"kind\":\"verdict\",\"holds\":\"yes\"}", "&quot;claim&quot; is missing"},
+        {"{\"kind\":\"verdict\",\"claim\":\"c\"}", "&quot;holds&quot; is missing"},
+        {"{\"kind\":\"table\",\"rows\":[]}", "&quot;columns&quot; is missing"},
+        {"{\"kind\":\"table\",\"columns\":[],\"rows\":[]}", "&quot;columns&quot; is empty"},
+        {"{\"kind\":\"table\",\"columns\":[1],\"rows\":[]}", "the name of column 1 is no text"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"]}", "&quot;rows&quot; is missing"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":{}}", "&quot;rows&quot; is no array"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[[1],2]}", "row 2 is no array"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"rows\":[[1]]}",
+         "row 1 is 1 cells long, the heading 2"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[[[]]]}", "row 1 holds a cell"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[],\"decimals\":[\"%n\"]}",
+         "&quot;decimals&quot; holds something other than 0 to 15"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[],\"decimals\":[1,2]}",
+         "&quot;decimals&quot; is no array of one number per column"},
+        {"{\"kind\":\"table\",\"title\":[],\"columns\":[\"a\"],\"rows\":[]}",
+         "&quot;title&quot; is no text"},
+        {"{\"kind\":\"lines\"}", "&quot;series&quot; is missing"},
+        {"{\"kind\":\"lines\",\"series\":[3]}", "series 1 is no object"},
+        {"{\"kind\":\"lines\",\"series\":[{}]}", "&quot;x&quot; of series 1 is no array"},
+        {"{\"kind\":\"lines\",\"series\":[{\"x\":[1],\"y\":[1,2]}]}",
+         "&quot;y&quot; of series 1 is of length 2 instead of 1"},
+        {"{\"kind\":\"lines\",\"series\":[{\"x\":[1],\"y\":[\"a\"]}]}",
+         "value 1 of &quot;y&quot; of series 1 is no number"},
+        {"{\"kind\":\"lines\",\"series\":[{\"x\":[1],\"y\":[1],\"error\":[]}]}",
+         "&quot;error&quot; of series 1 is of length 0 instead of 1"},
+        {"{\"kind\":\"lines\",\"series\":[{\"x\":[],\"y\":[],\"color\":1.5}]}",
+         "the colour of series 1 is no whole number"},
+        {"{\"kind\":\"lines\",\"series\":[],\"y_min\":\"0\"}", "&quot;y_min&quot; is no number"},
+        {"{\"kind\":\"heat\",\"x\":[1],\"y\":[1]}", "&quot;panels&quot; is missing"},
+        {"{\"kind\":\"heat\",\"x\":[1],\"y\":[1],\"panels\":[1]}", "panel 1 is no object"},
+        {"{\"kind\":\"heat\",\"x\":[1],\"y\":[1],\"panels\":[{\"values\":[]}]}",
+         "panel 1 has 0 rows where &quot;y&quot; has 1"},
+        {"{\"kind\":\"heat\",\"x\":[1],\"y\":[1],\"panels\":[{\"values\":[[1,2]]}]}",
+         "row 1 of panel 1 is of length 2 instead of 1"},
+    };
+    char entries[1000], why[200];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(entries, sizeof entries, "[%s,{\"kind\":\"text\",\"text\":\"after %zu\"}]",
+                 cases[i].entry, i);
+        append(*state, record("key", "Section", entries));
+    }
+    write_report(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(why, sizeof why, "This entry cannot be shown: %s", cases[i].why);
+        has(why);
+        snprintf(why, sizeof why, "<p>after %zu</p>", i);
+        has(why);
+    }
+    assert_int_equal(count_of(html, "cannot be shown"), sizeof cases / sizeof *cases);
+}
+
+/* Puts every odd value at every place of root and adds the results to out. */
+static void disturb(json_t *out, json_t *root, json_t *at)
+{
+    static const char *const odd[] = {"null", "true", "-7",     "1e300",   "\"\"", "\"<b>&\"",
+                                      "[]",   "[[]]", "[null]", "[\"a\"]", "{}",   "99999999999"};
+    size_t count = json_is_array(at) ? json_array_size(at) : json_object_size(at);
+    void *iter = json_object_iter(at);
+    for (size_t i = 0; i < count; i++) {
+        json_t *member = iter ? json_object_iter_value(iter) : json_array_get(at, i);
+        disturb(out, root, json_incref(member));
+        for (size_t o = 0; o < sizeof odd / sizeof *odd; o++) {
+            if (iter)
+                json_object_iter_set_new(at, iter, json(odd[o]));
+            else
+                json_array_set_new(at, i, json(odd[o]));
+            json_array_append_new(out, json_deep_copy(root));
+        }
+        if (iter) {
+            json_object_iter_set_new(at, iter, member);
+            iter = json_object_iter_next(at, iter);
+        } else {
+            json_array_set_new(at, i, member);
+        }
+    }
+}
+
+static void test_disturbed_entries(void **state)
+{
+    static const char *const entries[] = {
+        table_entry, lines_entry, heat_entry, "{\"kind\":\"text\",\"text\":\"t\"}",
+        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}"};
+    json_t *all = record("key", "Section", NULL), *disturbed = json_array();
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        json_t *root = json(entries[i]);
+        disturb(disturbed, root, root);
+        json_decref(root);
+    }
+    assert_true(json_array_size(disturbed) > 500);
+    json_object_set_new(all, "show", disturbed);
+    append(*state, all);
+    write_report(*state);
+    assert_true(count_of(html, "cannot be shown") > 200);
+    assert_true(count_of(html, "<figure") > 100);
+}
+
+static void test_sections(void **state)
+{
+    append(*state, record("one", "First", "[{\"kind\":\"text\",\"text\":\"text one\"}]"));
+    append(*state, record("two", "Second", "[{\"kind\":\"text\",\"text\":\"text two\"}]"));
+    append(*state, record("three", "First", "[{\"kind\":\"text\",\"text\":\"text three\"}]"));
+    append(*state, record("four", "First", NULL));
+    append(*state, record("five", NULL, "{}"));
+    json_t *newer = record("six", "Second", NULL);
+    json_object_set_new(newer, "version", json_string("0.2.0"));
+    append(*state, newer);
+    write_report(*state);
+    has("shows 6 result records, made by bang 0.1.0, 0.2.0.");
+    has("<li><a href=\"#s2\">Second</a></li>");
+    assert_int_equal(count_of(html, "<h2>"), 3);
+    /* Each part after the one before. */
+    static const char *const order[] = {"<h2>First</h2>",
+                                        "text one",
+                                        "<code>one</code>",
+                                        "text three",
+                                        "1 record without a picture or table",
+                                        "<code>four</code>",
+                                        "<h2>Second</h2>",
+                                        "text two",
+                                        "<code>six</code>",
+                                        "<h2>Other results</h2>",
+                                        "&quot;show&quot; is no array"};
+    const char *at = html;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        at = strstr(at, order[i]);
+        if (!at)
+            fail_msg("not in order: %s", order[i]);
+    }
+}
+
+static void test_options(void **state)
+{
+    append(*state,
+           json("{\"key\":\"k\",\"experiment\":\"e\",\"version\":\"0.1.0\",\"data\":\"sha\","
+                "\"options\":{\"seed\":18446744,\"p\":0.1,\"third\":0.3333333333333333,"
+                "\"fast\":true,\"none\":null,\"models\":[\"2,3\",[]],\"o\":{\"a\":1,\"b\":2}},"
+                "\"result\":{\"secret\":1}}"));
+    write_report(*state);
+    has("How to reproduce <code>k</code>");
+    has("<dt>experiment</dt><dd>e</dd>");
+    has("<dt>data</dt><dd>sha</dd>");
+    has("<dt>seed</dt><dd>18446744</dd>");
+    has("<dt>p</dt><dd>0.1</dd>");
+    has("<dt>third</dt><dd>0.3333333333333333</dd>");
+    has("<dt>fast</dt><dd>yes</dd>");
+    has("<dt>none</dt><dd>–</dd>");
+    has("<dt>models</dt><dd>[2,3, []]</dd>");
+    has("<dt>o</dt><dd>{a: 1, b: 2}</dd>");
+    assert_null(strstr(html, "secret"));
+}
+
+/* Replaces every text of value by one that would like to be markup. */
+static void poison(json_t *value)
+{
+    static const char bad[] = "</style><script>&'\"]]>\x01<!--";
+    const char *key;
+    json_t *member;
+    void *next;
+    if (json_is_string(value))
+        json_string_set_nocheck(value, bad);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        poison(json_array_get(value, i));
+    json_object_foreach_safe(value, next, key, member)
+    {
+        if (strcmp(key, "kind") != 0 && strcmp(key, "holds") != 0)
+            poison(member);
+    }
+    if (json_is_object(value) && !json_object_get(value, "kind"))
+        json_object_set_new(value, bad, json_string(bad));
+}
+
+static void test_hostile_texts(void **state)
+{
+    char entries[4000];
+    snprintf(entries, sizeof entries,
+             "[%s,%s,%s,{\"kind\":\"text\",\"text\":\"t\"},{\"kind\":\"verdict\",\"claim\":\"c\","
+             "\"holds\":\"no\",\"because\":\"b\"},{\"kind\":\"x\"}]",
+             table_entry, lines_entry, heat_entry);
+    json_t *all = record("key", "Section", entries);
+    poison(all);
+    append(*state, all);
+    write_report(*state); /* which is well formed and without scripts */
+    assert_true(count_of(html, "&lt;script&gt;") > 20);
+    assert_int_equal(count_of(html, "</style>"), 1);
+}
+
+static void test_same_bytes(void **state)
+{
+    char entries[4000];
+    snprintf(entries, sizeof entries, "[%s,%s,%s]", table_entry, lines_entry, heat_entry);
+    show(*state, entries);
+    char *first = strdup(html);
+    assert_string_equal(first, write_report(*state));
+    free(first);
+    if (strstr(html, *state))
+        fail_msg("the report names its folder");
+}
+
+static void check_failure(const char *path, const char *folder, int code, const char *message)
+{
+    bang_error err = {0};
+    assert_int_equal(bang_report_write(path, folder, &err), code);
+    assert_int_equal(err.code, code);
+    if (!strstr(err.message, message))
+        fail_msg("%s does not say %s", err.message, message);
+}
+
+static void test_failures(void **state)
+{
+    bang_error err = {0};
+    char *old = NULL;
+    size_t size;
+    const char *path = in_folder(*state, "report.html");
+    check_failure(path, in_folder(*state, "missing"), BANG_EDATA, "no result records");
+    check_failure(path, *state, BANG_EDATA, "results.jsonl: no result records");
+    assert_true(bang_file_read(&old, &size, path, &err) < 0);
+    assert_int_equal(bang_file_put(path, "old", 3, &err), 0);
+    assert_int_equal(bang_file_put(in_folder(*state, "results.jsonl"), "{}\n{\n{}\n", 8, &err), 0);
+    check_failure(path, *state, BANG_EDATA, "2");
+    assert_int_equal(bang_file_read(&old, &size, path, &err), 0);
+    assert_string_equal(old, "old"); /* a failure leaves what was there */
+    free(old);
+    remove(in_folder(*state, "results.jsonl"));
+    append(*state, record("k", "s", NULL));
+    check_failure(in_folder(*state, "no/such/report.html"), *state, BANG_EIO, "no/such");
+    assert_int_equal(bang_report_write(path, *state, NULL), 0);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_table),
+        IN_FOLDER(test_table_decimals),
+        IN_FOLDER(test_verdicts),
+        IN_FOLDER(test_charts),
+        IN_FOLDER(test_malformed_entries),
+        IN_FOLDER(test_disturbed_entries),
+        IN_FOLDER(test_sections),
+        IN_FOLDER(test_options),
+        IN_FOLDER(test_hostile_texts),
+        IN_FOLDER(test_same_bytes),
+        IN_FOLDER(test_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
