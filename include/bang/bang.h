@@ -18,6 +18,7 @@
 #include "bang/base/thread.h"
 #include "bang/lab/lab.h"
 #include "bang/report/chart.h"
+#include "bang/report/figure.h"
 #include "bang/report/report.h"
 #include "bang/theory/simulate.h"
 #include "bang/theory/theory.h"

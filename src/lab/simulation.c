@@ -5,7 +5,7 @@
 #include "bang/theory/simulate.h"
 #include "lab/lab.h"
 
-enum { QUICK_RUNS = 400, FULL_RUNS = 1000, ROWS = 4 };
+enum { QUICK_RUNS = 1000, FULL_RUNS = 10000, ROWS = 4 };
 
 static const char *const row_names[ROWS] = {"model 1", "model 2", "WSE", "OSE"};
 

@@ -25,8 +25,8 @@ void bang_page_show(bang_page *page, const json_t *show);
 /* A folded list of what the record was made with, its key as the heading. */
 void bang_page_origin(bang_page *page, const json_t *record);
 
-/* One entry each. 0, or a negative code and why it cannot be shown, with
- * nothing of use added. */
+/* One entry each: checked as a whole before anything is added. 0, or a negative
+ * code and why it cannot be shown. */
 int bang_page_table(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_lines(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_heat(bang_page *page, const json_t *entry, bang_error *err);

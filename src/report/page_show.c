@@ -138,16 +138,12 @@ void bang_page_show(bang_page *page, const json_t *show)
     }
     for (size_t i = 0; i < json_array_size(show); i++) {
         bang_error err = {0};
-        size_t before = page->out.size;
         if (show_entry(page, json_array_get(show, i), &err) == 0)
             continue;
         if (err.code == BANG_EMEMORY)
             page->out.failed = 1;
         if (page->out.failed)
             return;
-        page->out.size = before; /* half an entry would leave open tags */
-        if (page->out.data)
-            page->out.data[before] = '\0';
         add_problem(&page->out, err.message);
     }
 }

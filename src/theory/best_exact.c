@@ -2,11 +2,13 @@
  *
  * Without noise G depends on alpha only through the signs of the margins
  *     V(alpha) + sum_A c_A(alpha) d_A,   d_A = r_A1 - r_Ak, |d_A| <= n_A,
- * each a quadratic in alpha, so G is constant between their roots. All roots
- * in (0,1) are found, then G is known on every interval in one of two ways:
+ * each a quadratic in alpha, so G is constant between their roots. The roots
+ * cut [0,1] into cells, points and open intervals by turns; points count too,
+ * since a tie may be worth more than what lies on both sides of it (often at 0
+ * and 1, where one model is alone). G is known on every cell in one of two ways:
  * - two and three classes: every outcome (r_A1, r_A2, r_A3) adds its
- *   probability to the intervals on which all its margins are positive;
- * - more classes: G is computed at the middle of every interval.
+ *   probability to the cells on which the true class wins, or its share;
+ * - more classes: G is computed at every cell.
  * With noise G is smooth and its top is found by search.
  */
 #include <math.h>
@@ -19,12 +21,13 @@
 enum { MAX_PARTS = 3, MAX_MARGINS = 2000000, SEARCH_GRID = 64 };
 static const double MAX_OUTCOMES = 3e7, PATIENCE = 60; /* seconds */
 
-/* One quadratic a + b alpha + c alpha^2 and where it is positive, as indices
- * into the intervals. zero: it vanishes for every alpha. */
+/* One quadratic a + b alpha + c alpha^2, the cells where it is positive and
+ * those where it is 0. everywhere: it vanishes for every alpha. */
 typedef struct margin {
     double a, b, c;
-    int zero, stretches;
-    uint32_t from[2], to[2]; /* positive on intervals from .. to-1 */
+    int everywhere, stretches, zeros;
+    uint32_t from[2], to[2]; /* positive on cells from .. to-1 */
+    uint32_t zero[2];
 } margin;
 
 typedef struct landscape {
@@ -35,9 +38,10 @@ typedef struct landscape {
     double constant[3];          /* V */
     size_t margin_count;         /* prod (2 n_A + 1) */
     margin *margins;             /* d_A + n_A are the digits of the index */
-    size_t interval_count;
-    double *ends;                /* (interval_count + 1): 0, the roots, 1 */
-    double *accuracy;            /* (interval_count + 1) */
+    size_t point_count;          /* 0 when there are too many margins */
+    double *points;              /* (point_count): 0, the roots, 1 */
+    size_t cell_count;           /* 2 point_count - 1; even cells are points */
+    double *accuracy;            /* (cell_count + 1) */
 } landscape;
 
 /* (sum_{m in A} b_m)^2 with b = (lambda_1 - lambda_1 alpha, lambda_2 alpha). */
@@ -63,17 +67,17 @@ static int setup(landscape *s, bang_arena *arena)
             continue;
         if (pattern->spurious > MAX_MARGINS ||
             (2 * (size_t)pattern->spurious + 1) * s->margin_count > MAX_MARGINS)
-            return 0; /* too many: interval_count stays 0 */
+            return 0;
         for (int k = 0; k < 3; k++)
             s->square[s->parts][k] = square[k];
         s->part[s->parts++] = pattern;
         s->margin_count *= 2 * (size_t)pattern->spurious + 1;
     }
     s->margins = bang_arena_alloc(arena, s->margin_count, sizeof *s->margins);
-    s->ends = bang_arena_alloc(arena, 2 * s->margin_count + 2, sizeof *s->ends);
-    if (!s->margins || !s->ends)
+    s->points = bang_arena_alloc(arena, 2 * s->margin_count + 2, sizeof *s->points);
+    if (!s->margins || !s->points)
         return -1;
-    s->interval_count = 1;
+    s->point_count = 2;
     return 0;
 }
 
@@ -83,19 +87,21 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Real roots of a + b x + c x^2 strictly inside (0,1), ascending. */
+/* Real roots of a + b x + c x^2 in [0,1], ascending; a double root once. */
 static int inner_roots(double out[2], double a, double b, double c)
 {
-    double root[2];
+    double root[2] = {0, 0};
     int count = 0, kept = 0;
     double discriminant = b * b - 4 * a * c, scale = fabs(a) + fabs(b) + fabs(c);
     if (fabs(c) <= 1e-14 * scale) {
         if (fabs(b) > 1e-14 * scale)
             root[count++] = -a / b;
-    } else if (discriminant > 1e-14 * scale * scale) { /* a touch changes no sign */
+    } else if (fabs(discriminant) <= 1e-13 * scale * scale) {
+        root[count++] = -0.5 * b / c;
+    } else if (discriminant > 0) {
         double t = -0.5 * (b + copysign(sqrt(discriminant), b));
         root[count++] = t / c;
-        root[count++] = t != 0 ? a / t : 0;
+        root[count++] = a / t;
     }
     if (count == 2 && root[0] > root[1]) {
         double swap = root[0];
@@ -103,14 +109,16 @@ static int inner_roots(double out[2], double a, double b, double c)
         root[1] = swap;
     }
     for (int i = 0; i < count; i++)
-        if (root[i] > 1e-12 && root[i] < 1 - 1e-12)
-            out[kept++] = root[i];
+        if (root[i] > -1e-12 && root[i] < 1 + 1e-12)
+            out[kept++] = fmin(fmax(root[i], 0), 1);
     return kept;
 }
 
 static void find_margins(landscape *s)
 {
     size_t count = 0;
+    s->points[count++] = 0;
+    s->points[count++] = 1;
     for (size_t i = 0; i < s->margin_count; i++) {
         double q[3] = {s->constant[0], s->constant[1], s->constant[2]}, size = 0, root[2];
         size_t rest = i;
@@ -123,87 +131,126 @@ static void find_margins(landscape *s)
                 size += fabs(d * s->square[g][k]);
             }
         }
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             size += fabs(s->constant[k]);
+        for (int k = 0; k < 3; k++)
             q[k] = fabs(q[k]) <= 1e-14 * size ? 0 : q[k];
-        }
         s->margins[i] = (margin){.a = q[0], .b = q[1], .c = q[2]};
-        s->margins[i].zero = q[0] == 0 && q[1] == 0 && q[2] == 0;
+        s->margins[i].everywhere = q[0] == 0 && q[1] == 0 && q[2] == 0;
         int roots = inner_roots(root, q[0], q[1], q[2]);
         for (int k = 0; k < roots; k++)
-            s->ends[1 + count++] = root[k];
+            s->points[count++] = root[k];
     }
-    qsort(s->ends + 1, count, sizeof *s->ends, compare_doubles);
-    size_t kept = 1; /* ends[0] = 0 */
-    for (size_t i = 1; i <= count; i++)
-        if (s->ends[i] - s->ends[kept - 1] > 1e-12)
-            s->ends[kept++] = s->ends[i];
-    s->ends[kept] = 1;
-    s->interval_count = kept;
+    qsort(s->points, count, sizeof *s->points, compare_doubles);
+    size_t kept = 1;
+    for (size_t i = 1; i < count; i++)
+        if (s->points[i] - s->points[kept - 1] > 1e-12)
+            s->points[kept++] = s->points[i];
+    s->points[kept - 1] = 1; /* may have been merged with a root just below */
+    s->point_count = kept;
+    s->cell_count = 2 * kept - 1;
 }
 
-/* The index of the end that a root became. */
-static uint32_t end_index(const landscape *s, double root)
+/* The cell of the point that a root became. */
+static uint32_t cell_of(const landscape *s, double root)
 {
-    size_t low = 0, high = s->interval_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->ends[middle] < root - 5e-13)
-            low = middle + 1;
+    size_t low = 0, high = s->point_count - 1;
+    while (low < high) { /* the last point that is not above root */
+        size_t middle = low + (high - low + 1) / 2;
+        if (s->points[middle] <= root + 1e-13)
+            low = middle;
         else
-            high = middle;
+            high = middle - 1;
     }
-    /* merged roots took the value of the first of them */
-    if (low > 0 && fabs(s->ends[low - 1] - root) < fabs(s->ends[low] - root))
-        low--;
-    return (uint32_t)low;
+    return (uint32_t)(2 * low);
 }
 
-static void find_stretches(landscape *s)
+static void find_cells(landscape *s)
 {
     for (size_t i = 0; i < s->margin_count; i++) {
         margin *m = &s->margins[i];
         double root[2], at[4] = {0};
-        int roots = inner_roots(root, m->a, m->b, m->c);
-        for (int k = 0; k < roots; k++)
+        uint32_t edge[4] = {0};
+        int roots = m->everywhere ? 0 : inner_roots(root, m->a, m->b, m->c);
+        for (int k = 0; k < roots; k++) {
             at[k + 1] = root[k];
+            edge[k + 1] = cell_of(s, root[k]);
+            if (k == 0 || edge[k + 1] != edge[k])
+                m->zero[m->zeros++] = edge[k + 1];
+        }
         at[roots + 1] = 1;
-        for (int k = 0; k <= roots && !m->zero; k++) {
+        edge[roots + 1] = (uint32_t)s->cell_count;
+        for (int k = 0; k <= roots && !m->everywhere; k++) {
+            uint32_t from = edge[k] + (k > 0), to = edge[k + 1];
             double x = 0.5 * (at[k] + at[k + 1]);
-            if (m->a + x * (m->b + x * m->c) <= 0)
+            if (from >= to || m->a + x * (m->b + x * m->c) <= 0)
                 continue;
-            uint32_t from = k == 0 ? 0 : end_index(s, at[k]);
-            uint32_t to = k == roots ? (uint32_t)s->interval_count : end_index(s, at[k + 1]);
-            if (m->stretches && m->to[m->stretches - 1] == from) {
-                m->to[m->stretches - 1] = to;
-            } else {
-                m->from[m->stretches] = from;
-                m->to[m->stretches++] = to;
-            }
+            m->from[m->stretches] = from;
+            m->to[m->stretches++] = to;
         }
     }
 }
 
-/* Adds an outcome: accuracy holds differences until they are summed up. */
+/* -1, 0 or 1 on one cell. */
+static int sign_on(const margin *m, uint32_t cell)
+{
+    for (int i = 0; i < m->zeros; i++)
+        if (m->zero[i] == cell)
+            return 0;
+    for (int i = 0; i < m->stretches; i++)
+        if (m->from[i] <= cell && cell < m->to[i])
+            return 1;
+    return m->everywhere ? 0 : -1;
+}
+
+/* accuracy holds differences until they are summed up. */
+static void add_cells(landscape *s, double credit, uint32_t from, uint32_t to)
+{
+    if (from < to) {
+        s->accuracy[from] += credit;
+        s->accuracy[to] -= credit;
+    }
+}
+
+/* Where one margin vanishes on a cell the outcome is a tie there: with the
+ * other positive it counts 1/2, with both zero 1/3. */
+static void add_ties(landscape *s, double probability, const margin *x, const margin *y)
+{
+    for (int i = 0; i < x->zeros; i++) {
+        int other = sign_on(y, x->zero[i]);
+        if (other >= 0)
+            add_cells(s, other ? probability / 2 : probability / 3, x->zero[i], x->zero[i] + 1);
+    }
+}
+
 static void add_outcome(landscape *s, double probability, const margin *x, const margin *y)
 {
-    static const margin always = {.zero = 1};
-    double credit = probability / (1 + x->zero + (y ? y->zero : 0));
-    if (!y)
-        y = &always;
-    margin whole = {.stretches = 1, .from = {0}, .to = {(uint32_t)s->interval_count}};
-    if (x->zero)
-        x = &whole;
-    if (y->zero)
+    const margin whole = {.stretches = 1, .from = {0}, .to = {(uint32_t)s->cell_count}};
+    if (x->everywhere) {
+        const margin *swap = x;
+        x = y;
+        y = swap;
+    }
+    if (x->everywhere) { /* both */
+        add_cells(s, probability / 3, 0, (uint32_t)s->cell_count);
+        return;
+    }
+    int tied = y->everywhere;
+    if (!tied) {
+        add_ties(s, probability, x, y);
+        for (int i = 0; i < y->zeros; i++) /* those of x are in already */
+            if (sign_on(x, y->zero[i]) > 0)
+                add_cells(s, probability / 2, y->zero[i], y->zero[i] + 1);
+    } else {
+        for (int i = 0; i < x->zeros; i++)
+            add_cells(s, probability / 3, x->zero[i], x->zero[i] + 1);
         y = &whole;
+    }
     for (int i = 0; i < x->stretches; i++)
         for (int j = 0; j < y->stretches; j++) {
             uint32_t from = x->from[i] > y->from[j] ? x->from[i] : y->from[j];
             uint32_t to = x->to[i] < y->to[j] ? x->to[i] : y->to[j];
-            if (from < to) {
-                s->accuracy[from] += credit;
-                s->accuracy[to] -= credit;
-            }
+            add_cells(s, tied ? probability / 2 : probability, from, to);
         }
 }
 
@@ -212,7 +259,8 @@ static void add_outcomes(landscape *s, size_t g, double probability, size_t seco
                          size_t stride)
 {
     if (g >= s->parts || g >= MAX_PARTS) {
-        const margin *other = s->problem->classes == 2 ? NULL : &s->margins[third];
+        const margin won = {.stretches = 1, .from = {0}, .to = {(uint32_t)s->cell_count}};
+        const margin *other = s->problem->classes == 2 ? &won : &s->margins[third];
         add_outcome(s, probability, &s->margins[second], other);
         return;
     }
@@ -260,6 +308,11 @@ static int accuracy_cost(double *out, const bang_theory_problem *problem, double
     return rc;
 }
 
+static double cell_middle(const landscape *s, size_t cell)
+{
+    return 0.5 * (s->points[cell / 2] + s->points[(cell + 1) / 2]);
+}
+
 static int fill_accuracies(landscape *s, const bang_theory_options *options, bang_error *err)
 {
     double outcomes = 1, cost;
@@ -267,39 +320,40 @@ static int fill_accuracies(landscape *s, const bang_theory_options *options, ban
         double n = (double)s->part[g]->spurious;
         outcomes *= s->problem->classes == 2 ? n + 1 : 0.5 * (n + 1) * (n + 2);
     }
-    if (s->problem->classes <= 3 && outcomes <= MAX_OUTCOMES) {
-        find_stretches(s);
+    if (s->problem->classes <= 3 && s->problem->shift > 0 && outcomes <= MAX_OUTCOMES) {
+        find_cells(s);
         add_outcomes(s, 0, 1, 0, 0, 1);
-        for (size_t i = 1; i < s->interval_count; i++)
+        for (size_t i = 1; i < s->cell_count; i++)
             s->accuracy[i] += s->accuracy[i - 1];
         return 0;
     }
     int rc = accuracy_cost(&cost, s->problem, 0.4142, err);
-    if (rc == 0 && cost * (double)s->interval_count > PATIENCE)
-        s->interval_count = 0;
-    for (size_t i = 0; rc == 0 && i < s->interval_count; i++) {
-        double middle = 0.5 * (s->ends[i] + s->ends[i + 1]);
-        rc = accuracy_at(&s->accuracy[i], s->problem, middle, options, err);
-    }
+    if (rc == 0 && cost * (double)s->cell_count > PATIENCE)
+        s->cell_count = 0;
+    for (size_t i = 0; rc == 0 && i < s->cell_count; i++)
+        rc = accuracy_at(&s->accuracy[i], s->problem, cell_middle(s, i), options, err);
     return rc;
 }
 
-/* The widest run of intervals whose accuracy is the largest. */
+/* The widest run of cells whose accuracy is the largest. */
 static void widest_top(double interval[2], const landscape *s)
 {
-    double best = 0, width = 0;
-    for (size_t i = 0; i < s->interval_count; i++)
+    double best = 0, width = -1;
+    for (size_t i = 0; i < s->cell_count; i++)
         best = fmax(best, s->accuracy[i]);
-    for (size_t i = 0, j; i < s->interval_count; i = j) {
+    for (size_t i = 0, j; i < s->cell_count; i = j) {
         j = i + 1;
         if (s->accuracy[i] < best - 1e-12)
             continue;
-        while (j < s->interval_count && s->accuracy[j] >= best - 1e-12)
+        while (j < s->cell_count && s->accuracy[j] >= best - 1e-12)
             j++;
-        if (s->ends[j] - s->ends[i] > width + 1e-12) {
-            width = s->ends[j] - s->ends[i];
-            interval[0] = s->ends[i];
-            interval[1] = s->ends[j];
+        double low = s->points[i / 2], high = s->points[j / 2];
+        if (j % 2) /* ends with a point */
+            high = s->points[(j - 1) / 2];
+        if (high - low > width + 1e-12) {
+            width = high - low;
+            interval[0] = low;
+            interval[1] = high;
         }
     }
 }
@@ -345,12 +399,12 @@ int best_exact_alpha(double interval[2], double *value, const bang_theory_proble
     bang_arena arena = {0};
     landscape s = {.problem = problem};
     int rc = setup(&s, &arena) < 0 ? bang_fail_memory(err) : 0;
-    if (rc == 0 && s.interval_count) {
+    if (rc == 0 && s.point_count) {
         find_margins(&s);
-        s.accuracy = bang_arena_alloc(&arena, s.interval_count + 1, sizeof *s.accuracy);
+        s.accuracy = bang_arena_alloc(&arena, s.cell_count + 1, sizeof *s.accuracy);
         rc = s.accuracy ? fill_accuracies(&s, options, err) : bang_fail_memory(err);
     }
-    if (rc == 0 && s.interval_count) {
+    if (rc == 0 && s.cell_count) {
         widest_top(interval, &s);
         rc = accuracy_at(value, problem, 0.5 * (interval[0] + interval[1]), options, err);
     }

@@ -117,7 +117,7 @@ int bang_theory_set_overlap(bang_theory_problem *problem, int64_t invariant, int
         return bang_fail(err, BANG_EUSAGE,
                          "overlap %lld,%lld: the overlap follows from the index sets: leave it out",
                          (long long)invariant, (long long)spurious);
-    const int64_t(*n)[2] = problem->counts;
+    int64_t(*n)[2] = problem->counts;
     int64_t most_v = n[0][0] < n[1][0] ? n[0][0] : n[1][0];
     int64_t most_s = n[0][1] < n[1][1] ? n[0][1] : n[1][1];
     if (invariant < 0 || spurious < 0 || invariant > most_v || spurious > most_s)
