@@ -102,8 +102,8 @@ static size_t label_every(double needed, double cell)
 static void fit_panels(layout *l, const bang_heat_map *map, double width)
 {
     double cell = 0;
-    size_t down = 1, across = map->panel_count;
-    for (;; down++) {
+    size_t across;
+    for (size_t down = 1;; down++) {
         across = (map->panel_count + down - 1) / down;
         cell = (width - PANEL_GAP * (double)(across - 1)) / (double)(across * map->columns);
         if (across == 1 || cell >= fmin(CELL_GOOD, (width - 3 * PANEL_GAP) / (double)map->columns))

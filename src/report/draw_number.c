@@ -64,12 +64,13 @@ void bang_number_power(char out[BANG_NUMBER_SIZE], double value, int decimals)
     if (decimals > 16)
         decimals = 16;
     snprintf(digits, sizeof digits, "%.*e", decimals, value);
-    char *e = strchr(digits, 'e');
-    if (!e || value == 0) {
+    char *mark = strchr(digits, 'e');
+    if (!mark || value == 0) {
         snprintf(out, BANG_NUMBER_SIZE, "0");
         return;
     }
-    *e++ = '\0';
+    *mark = '\0';
+    const char *e = mark + 1;
     size_t at = 0;
     if (*e == '-')
         at += (size_t)snprintf(exponent, sizeof exponent, "⁻");

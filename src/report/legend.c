@@ -23,10 +23,11 @@ static void enter(bang_legend *legend, const bang_series *series)
 {
     if (!series->name || !*series->name)
         return;
-    bang_legend_entry *entry = legend->entries;
-    while (entry < legend->entries + legend->count && strcmp(entry->name, series->name) != 0)
-        entry++;
-    if (entry == legend->entries + legend->count) {
+    size_t i = 0;
+    while (i < legend->count && strcmp(legend->entries[i].name, series->name) != 0)
+        i++;
+    bang_legend_entry *entry = &legend->entries[i];
+    if (i == legend->count) {
         *entry = (bang_legend_entry){.name = series->name, .color = series->color};
         legend->count++;
     }

@@ -21,16 +21,15 @@ typedef struct column {
 /* "0.866 ± 0.002", "97 %" or "(1.2)", but neither "2 layers" nor "1-1". */
 static int looks_numeric(const char *s)
 {
-    int digit = 0;
+    int digits = 0, joined = 0;
     for (char before = ' '; *s; before = *s++) {
-        if (*s >= '0' && *s <= '9')
-            digit = 1;
-        else if (*s == '-' && before >= '0' && before <= '9')
-            return 0;
-        else if (!strchr(" .,+-%()/<>~eE", *s) && !((unsigned char)*s & 0x80))
+        int is_digit = *s >= '0' && *s <= '9';
+        joined |= *s == '-' && before >= '0' && before <= '9';
+        digits |= is_digit;
+        if (!is_digit && !strchr(" .,+-%()/<>~eE", *s) && !((unsigned char)*s & 0x80))
             return 0;
     }
-    return digit;
+    return digits && !joined;
 }
 
 static int read_decimals(column *columns, size_t count, const json_t *entry, bang_error *err)
