@@ -145,7 +145,7 @@ static void print_row(const char *name, double mean, double error, double theory
 
 static void print_table(const request *r, const bang_simulation_result *s, const predictions *p)
 {
-    printf("%lld runs, %s\n\n", (long long)s->runs,
+    printf("%lld run%s, %s\n\n", (long long)s->runs, s->runs == 1 ? "" : "s",
            r->options.draw == BANG_DRAW_ENVIRONMENT ? "one draw of Q each" : "Q drawn per sample");
     printf("            measured   error      theory      z%s\n", r->paper ? "        paper" : "");
     for (int m = 0; m < s->models; m++) {
@@ -230,6 +230,10 @@ int cmd_simulate(int argc, char **argv)
     check_request(&c, &r);
     if (r.paper)
         use_example(&r);
+    else if (r.example && cli_usage_failed(&c)) {
+        cli_release(&c);
+        return CLI_USAGE;
+    }
     r.options.seed = r.theory.seed = (uint64_t)c.seed;
     r.options.threads = r.theory.threads = (int)c.threads;
     r.options.cancel = r.theory.cancel = cli_cancel();

@@ -166,7 +166,8 @@ static int compute(bang_text *csv, json_t *rows, cli *c, const sweep *s, const c
             if (i == 0)
                 add_heading(csv, s, &p);
             add_line(csv, at, &p);
-            json_array_append_new(rows, json_pack("{so so so so}", s->name, bang_json_number(at),
+            json_t *value = is_whole(s) ? json_integer(to_whole(at)) : bang_json_number(at);
+            json_array_append_new(rows, json_pack("{so so so so}", s->name, value,
                                                   "exact", predictions_json(&p, prediction_exact),
                                                   "gaussian",
                                                   predictions_json(&p, prediction_gaussian),

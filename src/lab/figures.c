@@ -61,7 +61,7 @@ static void add_cell(json_t *map_panel, double value)
 /* Model 1 learned 5,20; model 2 learned nv = 0..5, ns = 0..20; nothing shared. */
 static int example_2(json_t **out, const setting *s, bang_error *err)
 {
-    json_t *panels[2] = {panel("Gaussian formula F_p"), panel("exact G")};
+    json_t *panels[2] = {panel("OSE minus model 1 (F_p)"), panel("OSE minus model 1 (exact)")};
     int rc = 0;
     for (int64_t nv = 0; nv <= 5 && rc == 0; nv++) {
         for (int i = 0; i < 2; i++)
@@ -84,8 +84,8 @@ static int example_2(json_t **out, const setting *s, bang_error *err)
 /* Both models learned 10,20 and share nvo = 0..5, nso = 0..5. */
 static int example_3(json_t **out, const setting *s, bang_error *err)
 {
-    json_t *panels[4] = {panel("WSE − single, F_p"), panel("WSE − single, exact"),
-                         panel("WSE − OSE, F_p"), panel("WSE − OSE, exact")};
+    json_t *panels[4] = {panel("WSE minus single (F_p)"), panel("WSE minus single (exact)"),
+                         panel("WSE minus OSE (F_p)"), panel("WSE minus OSE (exact)")};
     int rc = 0;
     for (int64_t nvo = 0; nvo <= 5 && rc == 0; nvo++) {
         for (int i = 0; i < 4; i++)
@@ -145,13 +145,13 @@ static int f_curve_of(json_t *series, double shift, int color, const setting *s,
 
 static int f_curve(json_t **out, const setting *s, bang_error *err)
 {
-    static const double shifts[] = {0.5, 0.7, 0.9, 1.0};
+    static const double shifts[] = {0.1, 0.3, 0.5, 0.9};
     json_t *series = json_array();
     int rc = 0;
     for (int i = 0; i < 4 && rc == 0; i++)
         rc = f_curve_of(series, shifts[i], i, s, err);
     *out = json_pack("{ss ss ss ss sb so}", "kind", "lines", "title",
-                     "F_p(x), and exact accuracies with 20 spurious features", "x_label",
+                     "F_p(x) as lines; exact accuracies of models with 20 spurious features as points", "x_label",
                      "x = (nv + (1−p) ns) / √ns", "y_label", "accuracy", "percent", 1, "series",
                      series);
     return rc == 0 && !*out ? bang_fail_memory(err) : rc;

@@ -58,7 +58,7 @@ void bang_number_fixed(char out[BANG_NUMBER_SIZE], double value, int decimals)
 void bang_number_power(char out[BANG_NUMBER_SIZE], double value, int decimals)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    char digits[48], exponent[24] = "";
+    char digits[28], exponent[24] = "";
     if (decimals < 0)
         decimals = 0;
     if (decimals > 16)

@@ -42,6 +42,7 @@ static void enter(bang_legend *legend, const bang_series *series)
 /* Relatives by colour stand together, shared names last. */
 static void collect(bang_legend *legend, const bang_line_chart *chart)
 {
+    legend->count = 0;
     for (size_t i = 0; i < chart->series_count; i++) {
         int seen = 0;
         for (size_t j = 0; j < i && !seen; j++)

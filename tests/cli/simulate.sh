@@ -1,0 +1,20 @@
+# Simulations: reproducible, whatever the number of threads.
+run simulate --example 1-1 --runs 50
+run simulate --example 1-1 --runs 50 --threads 1 --json >one.json
+run simulate --example 1-1 --runs 50 --threads 3 --json >three.json
+sed 1d one.json >a
+sed 1d three.json >b
+cmp a b && echo same
+run simulate --example 2-2 --runs 20 --seed 5
+run simulate -K 4 -p 0.8 --model 2,3 --model 1,4 --model 2,2 --runs 20 --train 500 --test 500 --sigma 0.1
+run simulate -p 0.9 --model 2,3 --runs 1 --fit population --draw sample --sigma 0
+run simulate -p 0.9 --model 2,3 --model 2,3 --runs 5 --train 300 --test 300 --fit logistic
+run simulate -p 0.9 --model 1,1 --model 1,1 --runs 5 --train 100 --test 100 --full --dimension 20
+# refused
+run simulate
+run simulate --example 3-1
+run simulate --example 1-1 --model 2,3
+run simulate --example 1-1 --runs 0 --train 0 --test 0 --fit magic --draw cards
+run simulate -p 0.9 --model 2,3 --dimension 3
+run simulate -p 0.9 --model 2,3 --ridge 0 --fit logistic
+run simulate -p 0.9 --model 2,10000000 --runs 1
