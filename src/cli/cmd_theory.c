@@ -136,7 +136,7 @@ static void print_best(const bang_theory_best *best, int models)
     int width = 0;
     for (int m = 0; m < models; m++)
         width += printf("%s%.4f", m ? ", " : "", best->ose_weights[m]);
-    printf("%*s%7.2f %%\n", width < 30 ? 30 - width : 1, "", 100 * best->ose_gaussian);
+    printf("%*s%7.2f %%\n", width < 31 ? 31 - width : 1, "", 100 * best->ose_gaussian);
 }
 
 static void print_predictions(const request *r, const bang_theory_problem *problem,

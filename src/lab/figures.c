@@ -107,15 +107,15 @@ static int example_3(json_t **out, const setting *s, bang_error *err)
     return rc == 0 && !*out ? bang_fail_memory(err) : rc;
 }
 
-/* F_p(x) as a line; as points, G of single models with ns = 20 spurious and
+/* F_p(x) as a line; as points, G of single models with ns = 5 spurious and
  * nv = 0, 1, ... invariant features at their x. */
 static int f_curve_of(json_t *series, double shift, int color, const setting *s, bang_error *err)
 {
-    enum { SPURIOUS = 20 };
+    enum { SPURIOUS = 5 };
     json_t *x = json_array(), *y = json_array(), *points_x = json_array(),
            *points_y = json_array();
     int rc = 0;
-    for (int i = 0; i <= 160; i++) {
+    for (int i = 0; i <= 120; i++) {
         double at = -2 + 0.05 * i;
         json_array_append_new(x, bang_json_number(at));
         json_array_append_new(y, bang_json_number(bang_theory_fp(at, s->classes, shift)));
@@ -124,7 +124,7 @@ static int f_curve_of(json_t *series, double shift, int color, const setting *s,
         bang_theory_group group = {1, SPURIOUS};
         bang_theory_score score = {nv, s->sigma * (nv + SPURIOUS), 1, &group};
         double at = bang_theory_gaussian_argument(&score, shift);
-        if (at > 6)
+        if (at > 4)
             break;
         bang_theory_value value;
         rc = bang_theory_exact(&value, &score, s->classes, shift, NULL, err);
@@ -151,7 +151,7 @@ static int f_curve(json_t **out, const setting *s, bang_error *err)
     for (int i = 0; i < 4 && rc == 0; i++)
         rc = f_curve_of(series, shifts[i], i, s, err);
     *out = json_pack("{ss ss ss ss sb so}", "kind", "lines", "title",
-                     "F_p(x) as lines; exact accuracies of models with 20 spurious features as points", "x_label",
+                     "F_p(x) as lines; exact accuracies of models with 5 spurious features as points", "x_label",
                      "x = (nv + (1−p) ns) / √ns", "y_label", "accuracy", "percent", 1, "series",
                      series);
     return rc == 0 && !*out ? bang_fail_memory(err) : rc;

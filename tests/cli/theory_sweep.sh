@@ -2,7 +2,7 @@
 round() {
     awk -F, '{
         for (i = 1; i <= NF; i++)
-            printf "%s%s", i > 1 ? "," : "", $i ~ /^[0-9.e+-]+$/ ? sprintf("%.8g", $i) : $i
+            printf "%s%s", (i == 1 ? "" : ","), ($i ~ /^[0-9.e+-]+$/ ? sprintf("%.8g", $i) : $i)
         print ""
     }'
 }
