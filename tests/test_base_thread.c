@@ -114,6 +114,25 @@ static void test_lowest_failure_is_reported(void **state)
     assert_int_equal(bang_parallel_for(ITEMS, 4, fail_some, &calls, NULL, NULL), BANG_EDATA);
 }
 
+static int fail_from_100(void *context, size_t index, int worker, bang_error *err)
+{
+    (void)context, (void)worker;
+    return index < 100 ? 0 : bang_fail(err, BANG_EDATA, "item %zu", index);
+}
+
+/* Many failures at once: one that is known before a lower index has begun must
+ * not keep that from being run. */
+static void test_lowest_of_many_failures(void **state)
+{
+    (void)state;
+    for (int repeat = 0; repeat < 2000; repeat++) {
+        bang_error err = {0};
+        assert_int_equal(bang_parallel_for(ITEMS, WORKERS, fail_from_100, NULL, NULL, &err),
+                         BANG_EDATA);
+        assert_string_equal(err.message, "item 100");
+    }
+}
+
 static int fail_silently(void *context, size_t index, int worker, bang_error *err)
 {
     (void)context, (void)worker, (void)err;
@@ -283,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_same_result_for_any_threads),
         cmocka_unit_test(test_small_loops_run_inline),
         cmocka_unit_test(test_lowest_failure_is_reported),
+        cmocka_unit_test(test_lowest_of_many_failures),
         cmocka_unit_test(test_failure_without_a_reason),
         cmocka_unit_test(test_cancel_stops),
         cmocka_unit_test(test_cancelled_takes_null),

@@ -131,8 +131,8 @@ static void test_erratum_5_imbalance(void **state)
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         assert_polynomial("2,3", "2,3", 0, 0, sqrt(pieces[i].square), WSE, pieces[i].accuracy);
     /* the bound of Proposition 4 is reached at p = 1, so "<" should be "<=" */
-    double drop = exact_of("2,3", "2,3", 0, 0, 3, 0, 1, WSE) -
-                  exact_of("2,3", "2,3", 0, 0, 1, 0, 1, WSE);
+    double drop =
+        exact_of("2,3", "2,3", 0, 0, 3, 0, 1, WSE) - exact_of("2,3", "2,3", 0, 0, 1, 0, 1, WSE);
     assert_near(drop, -34.0 / 729, 1e-14);
 }
 

@@ -25,20 +25,28 @@ static void test_against_enumeration(void **state)
         double c[3];
         int64_t n[3];
     } cases[] = {
-        {2, 1, 1, {1}, {7}},           {3, 2, 1, {1}, {3}},
-        {3, 4, 2, {1, 2}, {4, 1}},     {3, 6, 2, {1, 4}, {4, 1}},
-        {3, 0, 1, {1}, {6}},           {4, 1, 1, {1}, {6}},
-        {5, 2, 2, {1, 2}, {3, 2}},     {4, 1.5, 2, {0.7, 0.3}, {3, 3}},
-        {3, 1, 3, {0.3, 0.7, 1}, {3, 3, 2}}, {3, -1, 1, {1}, {5}},
-        {3, 2, 2, {-0.2, 1.2}, {3, 4}}, {2, 0.5, 2, {-1, 1}, {4, 4}},
-        {4, 2, 2, {-1, 3}, {2, 3}},    {3, 2, 1, {-1}, {5}},
-        {6, 1, 1, {1}, {5}},           {3, 0.09, 2, {0.09, 0.49}, {4, 3}},
+        {2, 1, 1, {1}, {7}},
+        {3, 2, 1, {1}, {3}},
+        {3, 4, 2, {1, 2}, {4, 1}},
+        {3, 6, 2, {1, 4}, {4, 1}},
+        {3, 0, 1, {1}, {6}},
+        {4, 1, 1, {1}, {6}},
+        {5, 2, 2, {1, 2}, {3, 2}},
+        {4, 1.5, 2, {0.7, 0.3}, {3, 3}},
+        {3, 1, 3, {0.3, 0.7, 1}, {3, 3, 2}},
+        {3, -1, 1, {1}, {5}},
+        {3, 2, 2, {-0.2, 1.2}, {3, 4}},
+        {2, 0.5, 2, {-1, 1}, {4, 4}},
+        {4, 2, 2, {-1, 3}, {2, 3}},
+        {3, 2, 1, {-1}, {5}},
+        {6, 1, 1, {1}, {5}},
+        {3, 0.09, 2, {0.09, 0.49}, {4, 3}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int p = 1; p <= 10; p += 3) {
             small_score s;
-            const bang_theory_score *score = make_score(&s, cases[i].invariant, 0, cases[i].groups,
-                                                        cases[i].c, cases[i].n);
+            const bang_theory_score *score =
+                make_score(&s, cases[i].invariant, 0, cases[i].groups, cases[i].c, cases[i].n);
             double expected = naive_accuracy(score, cases[i].classes, p / 10.0);
             assert_near(rational(score, cases[i].classes, p, 10), expected, 1e-13);
             for (size_t m = 0; m < 3; m++)
@@ -70,8 +78,7 @@ static void test_against_rationals(void **state)
         double invariant = (double)bang_random_below(&random, 6) / (i % 2 ? 1 : 7);
         int64_t p = 1 + (int64_t)bang_random_below(&random, 20);
         small_score s;
-        const bang_theory_score *score =
-            make_score(&s, invariant, 0, groups, coefficients, counts);
+        const bang_theory_score *score = make_score(&s, invariant, 0, groups, coefficients, counts);
         double expected = rational(score, classes, p, 20);
         for (size_t m = 0; m < 3; m++)
             if (classes <= 3 || methods[m] != BANG_THEORY_LATTICE)
@@ -91,16 +98,17 @@ static void test_noise_against_enumeration(void **state)
         size_t groups;
         double c[2];
         int64_t n[2];
-    } cases[] = {{2, 1, 1, {1}, {4}},
-                 {3, 2, 1, {1}, {3}},
-                 {3, 4, 2, {1, 2}, {2, 1}},
-                 {4, 1, 1, {1}, {3}},
-                 {5, 0.5, 2, {0.75, 0.25}, {1, 2}}}; /* binary fractions: the walk adds them exactly */
+    } cases[] = {
+        {2, 1, 1, {1}, {4}},
+        {3, 2, 1, {1}, {3}},
+        {3, 4, 2, {1, 2}, {2, 1}},
+        {4, 1, 1, {1}, {3}},
+        {5, 0.5, 2, {0.75, 0.25}, {1, 2}}}; /* binary fractions: the walk adds them exactly */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < sizeof noises / sizeof *noises; k++) {
             small_score s;
-            const bang_theory_score *score = make_score(
-                &s, cases[i].invariant, noises[k], cases[i].groups, cases[i].c, cases[i].n);
+            const bang_theory_score *score = make_score(&s, cases[i].invariant, noises[k],
+                                                        cases[i].groups, cases[i].c, cases[i].n);
             double expected = naive_accuracy(score, cases[i].classes, 0.8);
             for (size_t m = 0; m < 3; m++)
                 if (cases[i].classes <= 3 || methods[m] != BANG_THEORY_LATTICE)
@@ -273,13 +281,11 @@ static void test_cancel(void **state)
     bang_theory_options options = BANG_THEORY_OPTIONS_INIT;
     options.cancel = &cancel;
     small_score s;
-    const bang_theory_score *score =
-        make_score(&s, 5, 0, 2, (double[]){1, 2}, (int64_t[]){20, 10});
+    const bang_theory_score *score = make_score(&s, 5, 0, 2, (double[]){1, 2}, (int64_t[]){20, 10});
     for (size_t m = 0; m < 3; m++) {
         bang_theory_value value;
         options.method = methods[m];
-        assert_int_equal(bang_theory_exact(&value, score, 3, 0.9, &options, &err),
-                         BANG_ECANCELLED);
+        assert_int_equal(bang_theory_exact(&value, score, 3, 0.9, &options, &err), BANG_ECANCELLED);
     }
 }
 

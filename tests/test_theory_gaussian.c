@@ -104,8 +104,8 @@ static void test_central_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identities),          cmocka_unit_test(test_against_simpson),
-        cmocka_unit_test(test_shape),               cmocka_unit_test(test_noise_against_sampling),
+        cmocka_unit_test(test_identities),    cmocka_unit_test(test_against_simpson),
+        cmocka_unit_test(test_shape),         cmocka_unit_test(test_noise_against_sampling),
         cmocka_unit_test(test_central_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

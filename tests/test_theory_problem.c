@@ -42,24 +42,47 @@ static void test_sets_say_the_same_as_counts(void **state)
     bang_theory_problem_init(&problem, 3, 0.9);
     /* letters continue, ranges and order are free */
     add_models(&problem, MODELS("v0,2-3,s4,0,1", "s4-5,v3,9", "v0-1000000,s"));
-    assert_pattern(&problem, 1, 0, 2);       /* s0 s1 */
-    assert_pattern(&problem, 2, 0, 1);       /* s5 */
-    assert_pattern(&problem, 3, 0, 1);       /* s4 */
-    assert_pattern(&problem, 5, 2, 0);       /* v0 v2 */
-    assert_pattern(&problem, 6, 1, 0);       /* v9 */
-    assert_pattern(&problem, 7, 1, 0);       /* v3 */
-    assert_pattern(&problem, 4, 999997, 0);  /* the rest */
+    assert_pattern(&problem, 1, 0, 2);      /* s0 s1 */
+    assert_pattern(&problem, 2, 0, 1);      /* s5 */
+    assert_pattern(&problem, 3, 0, 1);      /* s4 */
+    assert_pattern(&problem, 5, 2, 0);      /* v0 v2 */
+    assert_pattern(&problem, 6, 1, 0);      /* v9 */
+    assert_pattern(&problem, 7, 1, 0);      /* v3 */
+    assert_pattern(&problem, 4, 999997, 0); /* the rest */
     bang_theory_problem_release(&problem);
 }
 
 static void test_wrong_models_are_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {
-        "",        "2",        "2,",       ",3",     "2,3,4",    "-1,2",  "2,-1",    "a,b",
-        "2.5,3",   "x0",       "v0,v0",    "s1-3,2", "v3-1",     "v0-",   "v-1",     "v0,,s1",
-        "v0;s1",   "s1 ,2",    "v0-1-2",   "vv",     "2,10000001", "v10000000",
-        "v99999999999999999999", "1e3,2",  " 2,3",   "2,3 ",     "v0,s0,", "s0-2,v0,s2"};
+    static const char *const wrong[] = {"",
+                                        "2",
+                                        "2,",
+                                        ",3",
+                                        "2,3,4",
+                                        "-1,2",
+                                        "2,-1",
+                                        "a,b",
+                                        "2.5,3",
+                                        "x0",
+                                        "v0,v0",
+                                        "s1-3,2",
+                                        "v3-1",
+                                        "v0-",
+                                        "v-1",
+                                        "v0,,s1",
+                                        "v0;s1",
+                                        "s1 ,2",
+                                        "v0-1-2",
+                                        "vv",
+                                        "2,10000001",
+                                        "v10000000",
+                                        "v99999999999999999999",
+                                        "1e3,2",
+                                        " 2,3",
+                                        "2,3 ",
+                                        "v0,s0,",
+                                        "s0-2,v0,s2"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         bang_error err = {0};
         bang_theory_problem problem;
@@ -110,10 +133,8 @@ static void test_check_lists_everything(void **state)
     static const char *const said[] = {"classes 1", "shift 1.5", "sigma -1", "weight", "scale"};
     for (int i = 0; i < 5; i++)
         assert_non_null(strstr(err.message, said[i]));
-    problem = (bang_theory_problem){.classes = 3,
-                                    .shift = NAN,
-                                    .patterns = problem.patterns,
-                                    .sets = problem.sets};
+    problem = (bang_theory_problem){
+        .classes = 3, .shift = NAN, .patterns = problem.patterns, .sets = problem.sets};
     assert_int_equal(bang_theory_check(&problem, &err), BANG_EUSAGE);
     assert_non_null(strstr(err.message, "no model"));
     assert_non_null(strstr(err.message, "shift nan"));

@@ -12,11 +12,14 @@
 #include "theory/simulate_plan.h"
 
 #define RUN_OPTIONS(runs_, train_, test_)                                                          \
-    { .runs = (runs_), .train = (train_), .test = (test_), .ridge = 1e-3, .seed = 1 }
+    {                                                                                              \
+        .runs = (runs_), .train = (train_), .test = (test_), .ridge = 1e-3, .seed = 1              \
+    }
 
 /* A problem of one to three models; names end with NULL. */
 static bang_theory_problem make(int64_t classes, double shift, double sigma,
-                                const char *const *names) {
+                                const char *const *names)
+{
     bang_theory_problem problem;
     bang_error err = {0};
     bang_theory_problem_init(&problem, classes, shift);
@@ -30,7 +33,8 @@ static bang_theory_problem make(int64_t classes, double shift, double sigma,
     make(classes, shift, sigma, (const char *const[]){__VA_ARGS__, NULL})
 
 static bang_simulation_result simulate(const bang_theory_problem *problem,
-                                       const bang_simulation_options *options) {
+                                       const bang_simulation_options *options)
+{
     bang_simulation_result result;
     bang_error err = {0};
     int rc = bang_simulate(&result, problem, options, &err);
@@ -40,20 +44,22 @@ static bang_simulation_result simulate(const bang_theory_problem *problem,
 }
 
 /* The four numbers of a result of two models, and their errors. */
-static void unpack(double mean[4], double error[4], const bang_simulation_result *r) {
+static void unpack(double mean[4], double error[4], const bang_simulation_result *r)
+{
     memcpy(mean, (double[4]){r->mean[0], r->mean[1], r->wse_mean, r->ose_mean}, 4 * sizeof *mean);
     memcpy(error, (double[4]){r->error[0], r->error[1], r->wse_error, r->ose_error},
            4 * sizeof *error);
 }
 
-static void assert_near(const char *what, double measured, double expected, double within) {
+static void assert_near(const char *what, double measured, double expected, double within)
+{
     if (!(fabs(measured - expected) <= within))
         fail_msg("%s: %.6f, expected %.6f, off by %.6f, allowed %.6f", what, measured, expected,
                  fabs(measured - expected), within);
 }
 
-static void assert_all_near(const bang_simulation_result *r, const double expected[4],
-                            double floor) {
+static void assert_all_near(const bang_simulation_result *r, const double expected[4], double floor)
+{
     static const char *const names[4] = {"model 1", "model 2", "WSE", "OSE"};
     double mean[4], error[4];
     unpack(mean, error, r);
@@ -64,7 +70,8 @@ static void assert_all_near(const bang_simulation_result *r, const double expect
 /* Small-noise G of the paper's four examples; at sigma .01 it moves by less
  * than .001. One environment is three nearly independent draws of right or
  * wrong, which gives the error where none of a few hundred runs failed. */
-static void test_paper_examples(void **state) {
+static void test_paper_examples(void **state)
+{
     (void)state;
     static const struct {
         const char *models[2];
@@ -94,7 +101,8 @@ static void test_paper_examples(void **state) {
 
 /* Two models that share features, with unequal weights and scales, and noise
  * that matters in training and testing alike. */
-static bang_theory_problem make_uneven(void) {
+static bang_theory_problem make_uneven(void)
+{
     bang_theory_problem problem = MAKE(3, .7, .3, "v0,s0-1", "v0-1,s1-2");
     problem.weights[0] = .8, problem.weights[1] = .5;
     problem.scales[1] = 1.4;
@@ -102,7 +110,8 @@ static bang_theory_problem make_uneven(void) {
 }
 
 static void compare_paths(bang_simulation_fit fit, bang_simulation_draw draw, int64_t dimension,
-                          int64_t runs) {
+                          int64_t runs)
+{
     bang_theory_problem problem = make_uneven();
     bang_simulation_options options = RUN_OPTIONS(runs, 30, 20);
     options.fit = fit, options.draw = draw, options.dimension = dimension;
@@ -121,7 +130,8 @@ static void compare_paths(bang_simulation_fit fit, bang_simulation_draw draw, in
     bang_theory_problem_release(&problem);
 }
 
-static void test_projected_is_full(void **state) {
+static void test_projected_is_full(void **state)
+{
     (void)state;
     compare_paths(BANG_FIT_MEAN, BANG_DRAW_ENVIRONMENT, 0, 4000);
     compare_paths(BANG_FIT_MEAN, BANG_DRAW_SAMPLE, 40, 4000);
@@ -130,7 +140,8 @@ static void test_projected_is_full(void **state) {
 }
 
 /* Bit for bit. */
-static void assert_same(const bang_simulation_result *a, const bang_simulation_result *b) {
+static void assert_same(const bang_simulation_result *a, const bang_simulation_result *b)
+{
     double mean[2][4], error[2][4];
     unpack(mean[0], error[0], a);
     unpack(mean[1], error[1], b);
@@ -138,7 +149,8 @@ static void assert_same(const bang_simulation_result *a, const bang_simulation_r
     assert_memory_equal(error[0], error[1], sizeof error[0]);
 }
 
-static void test_same_for_any_threads(void **state) {
+static void test_same_for_any_threads(void **state)
+{
     (void)state;
     for (int full = 0; full < 2; full++) {
         bang_theory_problem problem = make_uneven();
@@ -158,7 +170,8 @@ static void test_same_for_any_threads(void **state) {
 }
 
 /* A new environment per sample has the same mean and a far smaller spread. */
-static void test_draw_per_sample(void **state) {
+static void test_draw_per_sample(void **state)
+{
     (void)state;
     bang_theory_problem problem = MAKE(3, .9, .01, "2,3", "2,3");
     bang_simulation_options options = RUN_OPTIONS(400, 20000, 1000);
@@ -176,7 +189,8 @@ static void test_draw_per_sample(void **state) {
 
 /* Without noise ties decide: 1 - 5p^3/27 for one model, and the two ensembles
  * with a shared feature of either kind (THEORY, errata 1 and 2). */
-static void test_small_noise_limit(void **state) {
+static void test_small_noise_limit(void **state)
+{
     (void)state;
     double p = .8;
     bang_theory_problem problem = MAKE(3, p, 0, "v0-1,s0-2", "v1-2,s2-4");
@@ -199,7 +213,8 @@ static void test_small_noise_limit(void **state) {
 }
 
 /* Three models that share, weigh and scale in every way, beside exact G. */
-static void test_exact_theory(void **state) {
+static void test_exact_theory(void **state)
+{
     (void)state;
     bang_theory_problem problem = MAKE(4, .8, .15, "v0,s0-1", "v0-1,s1-2", "v1-2,s0,3-5");
     problem.weights[0] = .5, problem.weights[1] = .2, problem.weights[2] = .3;
@@ -225,7 +240,8 @@ static void test_exact_theory(void **state) {
 }
 
 /* Cases whose value is known without any theory. */
-static void test_degenerate(void **state) {
+static void test_degenerate(void **state)
+{
     (void)state;
     for (int full = 0; full < 2; full++) {
         bang_simulation_options options = RUN_OPTIONS(3, 50, 100);
@@ -257,7 +273,8 @@ static void test_degenerate(void **state) {
 }
 
 /* K = 2, one invariant feature: the margin is 1 + sqrt(2) sigma z. */
-static void test_single_model(void **state) {
+static void test_single_model(void **state)
+{
     (void)state;
     bang_theory_problem problem = MAKE(2, .3, 1, "1,0");
     bang_simulation_options options = RUN_OPTIONS(100, 0, 5000);
@@ -276,7 +293,8 @@ static void test_single_model(void **state) {
 
 /* One training sample: its class is told from the others, which stay at 0 and
  * tie, so accuracy is 1/K + (1 - 1/K)/K. */
-static void test_empty_classes(void **state) {
+static void test_empty_classes(void **state)
+{
     (void)state;
     for (int full = 0; full < 2; full++) {
         bang_theory_problem problem = MAKE(3, 0, 0, "2,1", "1,1");
@@ -289,7 +307,8 @@ static void test_empty_classes(void **state) {
 }
 
 static void refuse(const bang_theory_problem *problem, const bang_simulation_options *options,
-                   const char *word) {
+                   const char *word)
+{
     bang_simulation_result result;
     bang_error err = {0};
     assert_int_equal(bang_simulate(&result, problem, options, &err), BANG_EUSAGE);
@@ -299,7 +318,8 @@ static void refuse(const bang_theory_problem *problem, const bang_simulation_opt
     assert_int_equal(bang_simulate(&result, problem, options, NULL), BANG_EUSAGE);
 }
 
-static void test_refusals(void **state) {
+static void test_refusals(void **state)
+{
     (void)state;
     bang_theory_problem problem = make_uneven();
     const bang_simulation_options good = RUN_OPTIONS(2, 10, 10);
@@ -341,7 +361,8 @@ static void test_refusals(void **state) {
 }
 
 /* population needs no training sample. */
-static void test_population_ignores_train(void **state) {
+static void test_population_ignores_train(void **state)
+{
     (void)state;
     bang_theory_problem problem = make_uneven();
     bang_simulation_options options = RUN_OPTIONS(5, -7, 10);
@@ -355,7 +376,8 @@ typedef struct counted {
     bang_cancel *cancel;
 } counted;
 
-static void count_steps(void *context, uint64_t done, uint64_t total) {
+static void count_steps(void *context, uint64_t done, uint64_t total)
+{
     counted *c = context;
     atomic_fetch_add(&c->calls, 1);
     if (done == total)
@@ -364,7 +386,8 @@ static void count_steps(void *context, uint64_t done, uint64_t total) {
         atomic_store(&c->cancel->raised, 1);
 }
 
-static void test_progress_and_cancel(void **state) {
+static void test_progress_and_cancel(void **state)
+{
     (void)state;
     bang_theory_problem problem = make_uneven();
     bang_simulation_options options = RUN_OPTIONS(40, 10, 10);
@@ -385,7 +408,8 @@ static void test_progress_and_cancel(void **state) {
 }
 
 /* With cancel raised, each long step of a run stops by itself. */
-static void test_cancel_inside_a_run(void **state) {
+static void test_cancel_inside_a_run(void **state)
+{
     (void)state;
     bang_theory_problem problem = make_uneven();
     bang_cancel cancel = {1};
@@ -412,7 +436,8 @@ static void test_cancel_inside_a_run(void **state) {
 }
 
 /* A = B B' with B (6, 2) has rank 2: the factor must return A from two columns. */
-static void test_factorise_semidefinite(void **state) {
+static void test_factorise_semidefinite(void **state)
+{
     (void)state;
     enum { N = 6, RANK = 2 };
     double b[N][RANK] = {{0, 0}, {1, 2}, {1, 2}, {.1, -7}, {-3, .3}, {1e-8, 1e-8}};
@@ -435,7 +460,8 @@ static void test_factorise_semidefinite(void **state) {
     assert_int_equal(columns, RANK);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paper_examples),
         cmocka_unit_test(test_projected_is_full),

@@ -21,7 +21,8 @@ typedef struct fixture {
 } fixture;
 
 /* Noisy samples around K unit vectors, not separable. */
-static void fill(fixture *f, double noise, double ridge) {
+static void fill(fixture *f, double noise, double ridge)
+{
     bang_random random;
     bang_random_init(&random, 7, BANG_PURPOSE('t', 'e', 's', 't'), 0);
     for (size_t s = 0; s < N; s++) {
@@ -36,12 +37,14 @@ static void fill(fixture *f, double noise, double ridge) {
     f->data = (bang_logistic_data){f->x, f->y, N, D, K, ridge, NULL};
 }
 
-static double loss_at(fixture *f, double *gradient) {
+static double loss_at(fixture *f, double *gradient)
+{
     return bang_logistic_loss(gradient, &f->data, f->w, f->logits);
 }
 
 /* The objective as its definition reads. */
-static double naive_loss(const bang_logistic_data *data, const double *w) {
+static double naive_loss(const bang_logistic_data *data, const double *w)
+{
     double loss = 0, squares = 0;
     for (size_t s = 0; s < data->n; s++) {
         double sum = 0, truth = 0;
@@ -59,7 +62,8 @@ static double naive_loss(const bang_logistic_data *data, const double *w) {
     return loss / (double)data->n + data->ridge / 2 * squares;
 }
 
-static void test_loss_and_gradient(void **state) {
+static void test_loss_and_gradient(void **state)
+{
     (void)state;
     fixture f;
     fill(&f, 1, .05);
@@ -78,7 +82,8 @@ static void test_loss_and_gradient(void **state) {
 }
 
 /* Logits far beyond the range of exp. */
-static void test_loss_does_not_overflow(void **state) {
+static void test_loss_does_not_overflow(void **state)
+{
     (void)state;
     fixture f;
     fill(&f, 1, .05);
@@ -91,7 +96,8 @@ static void test_loss_does_not_overflow(void **state) {
     free(f.scratch);
 }
 
-static void test_minimiser(void **state) {
+static void test_minimiser(void **state)
+{
     (void)state;
     static const double noises[] = {1, .05, 0}, ridges[] = {.05, .01, .02};
     for (int c = 0; c < 3; c++) {
@@ -114,7 +120,8 @@ static void test_minimiser(void **state) {
 
 /* From ridges that barely hold W to ones that crush it, from no noise to noise
  * that hides everything. */
-static void test_converges_widely(void **state) {
+static void test_converges_widely(void **state)
+{
     (void)state;
     static const double noises[] = {0, .01, 1, 1e3, 1e6}, ridges[] = {1e-9, 1e-3, 1, 1e9, 1e30};
     for (int a = 0; a < 5; a++)
@@ -139,7 +146,8 @@ static void test_converges_widely(void **state) {
         }
 }
 
-static void test_failures_are_said(void **state) {
+static void test_failures_are_said(void **state)
+{
     (void)state;
     static const double bad[] = {1e200, INFINITY, NAN};
     for (int i = 0; i < 3; i++) {
@@ -159,7 +167,8 @@ static void test_failures_are_said(void **state) {
     free(f.scratch);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loss_and_gradient), cmocka_unit_test(test_loss_does_not_overflow),
         cmocka_unit_test(test_minimiser),         cmocka_unit_test(test_converges_widely),

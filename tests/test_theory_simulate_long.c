@@ -15,8 +15,8 @@ typedef struct numbers {
     double mean[BANG_THEORY_MAX_MODELS + 2], error[BANG_THEORY_MAX_MODELS + 2];
 } numbers;
 
-static numbers simulate(const bang_theory_problem *problem,
-                        const bang_simulation_options *options) {
+static numbers simulate(const bang_theory_problem *problem, const bang_simulation_options *options)
+{
     bang_simulation_result r;
     bang_error err = {0};
     if (bang_simulate(&r, problem, options, &err) < 0)
@@ -32,7 +32,8 @@ static numbers simulate(const bang_theory_problem *problem,
 }
 
 /* Exact G of every model, OSE and WSE at the problem's sigma. */
-static numbers predict(const bang_theory_problem *problem) {
+static numbers predict(const bang_theory_problem *problem)
+{
     numbers out = {.count = problem->models > 1 ? problem->models + 2 : 1};
     for (int i = 0; i < out.count; i++) {
         bang_theory_score score;
@@ -50,7 +51,8 @@ static numbers predict(const bang_theory_problem *problem) {
     return out;
 }
 
-static void assert_agree(const char *what, const numbers *a, const numbers *b, double floor) {
+static void assert_agree(const char *what, const numbers *a, const numbers *b, double floor)
+{
     assert_int_equal(a->count, b->count);
     for (int i = 0; i < a->count; i++) {
         double within = 4 * fmax(hypot(a->error[i], b->error[i]), floor);
@@ -61,7 +63,8 @@ static void assert_agree(const char *what, const numbers *a, const numbers *b, d
 }
 
 static bang_theory_problem make(int64_t classes, double shift, double sigma,
-                                const char *const *names) {
+                                const char *const *names)
+{
     bang_theory_problem problem;
     bang_error err = {0};
     bang_theory_problem_init(&problem, classes, shift);
@@ -77,7 +80,8 @@ static bang_theory_problem make(int64_t classes, double shift, double sigma,
 /* The paper's table at its own size, beside exact G at sigma = .01. One
  * environment is three nearly independent draws of right or wrong: that gives
  * the error where hardly a run failed. */
-static void test_paper_table(void **state) {
+static void test_paper_table(void **state)
+{
     (void)state;
     bang_theory_problem examples[4] = {
         MAKE(3, .9, .01, "v0-1,s0-2", "v2-3,s3-5"),
@@ -100,7 +104,8 @@ static void test_paper_table(void **state) {
 }
 
 /* At large noise, with every kind of sharing, weights and scales. */
-static void test_finite_noise_is_theory(void **state) {
+static void test_finite_noise_is_theory(void **state)
+{
     (void)state;
     bang_theory_problem problems[3] = {
         MAKE(4, .8, .15, "v0,s0-1", "v0-1,s1-2", "v1-2,s0,3-5"),
@@ -125,7 +130,8 @@ static void test_finite_noise_is_theory(void **state) {
 }
 
 /* Projected and full, for every fit and draw, d at its least and above it. */
-static void compare_paths(bang_theory_problem *problem, int64_t more) {
+static void compare_paths(bang_theory_problem *problem, int64_t more)
+{
     static const int64_t runs[3] = {20000, 3000, 20000}; /* by fit */
     int64_t features = 0;
     for (size_t i = 0; i < problem->pattern_count; i++)
@@ -148,7 +154,8 @@ static void compare_paths(bang_theory_problem *problem, int64_t more) {
         }
 }
 
-static void test_projected_is_full(void **state) {
+static void test_projected_is_full(void **state)
+{
     (void)state;
     bang_theory_problem two = MAKE(3, .7, .3, "v0,s0-1", "v0-1,s1-2");
     two.weights[0] = .8, two.weights[1] = .5;
@@ -165,7 +172,8 @@ static void test_projected_is_full(void **state) {
 
 /* At the paper's size the logistic fit and the class means agree: both point
  * along sum_f mu_f(k). */
-static void test_logistic_on_paper_example(void **state) {
+static void test_logistic_on_paper_example(void **state)
+{
     (void)state;
     bang_theory_problem problem = MAKE(3, .9, .01, "v0-1,s0-2", "v1-2,s2-4");
     bang_simulation_options options = BANG_SIMULATION_OPTIONS_INIT;
@@ -175,7 +183,8 @@ static void test_logistic_on_paper_example(void **state) {
     bang_theory_problem_release(&problem);
 }
 
-int main(void) {
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paper_table),
         cmocka_unit_test(test_finite_noise_is_theory),

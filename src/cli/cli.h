@@ -52,7 +52,7 @@ int cli_read_real(void *target, const char *value, bang_error *err);  /* double 
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
 
 /* Reads argv[first..]; problems are collected, never printed here. */
-void cli_parse(cli *c, const cli_option *options, int argc, char **argv, int first);
+void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);

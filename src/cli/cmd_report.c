@@ -4,9 +4,8 @@
 #include "bang/report/report.h"
 #include "cli.h"
 
-static const char summary[] =
-    "Writes one HTML file, readable without a network, from the records\n"
-    "(DIR/results.jsonl) of a run.";
+static const char summary[] = "Writes one HTML file, readable without a network, from the records\n"
+                              "(DIR/results.jsonl) of a run.";
 
 int cmd_report(int argc, char **argv)
 {

@@ -80,10 +80,12 @@ static int write_tables(const char *folder, bang_error *err)
     json_t *records = NULL, *record, *entry;
     size_t i, k;
     int rc = bang_record_read(&records, folder, err);
-    json_array_foreach (records, i, record) {
+    json_array_foreach(records, i, record)
+    {
         const char *key = json_string_value(json_object_get(record, "key"));
         size_t written = 0;
-        json_array_foreach (json_object_get(record, "show"), k, entry) {
+        json_array_foreach(json_object_get(record, "show"), k, entry)
+        {
             const char *kind = json_string_value(json_object_get(entry, "kind"));
             if (rc < 0 || !key || !kind || strcmp(kind, "text") == 0 ||
                 strcmp(kind, "verdict") == 0)
@@ -102,8 +104,8 @@ static int clear_records(const char *folder, bang_error *err)
     if (!path)
         return bang_fail_memory(err);
     int failed = unlink(path) < 0 && errno != ENOENT;
-    int rc = failed ? bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno))
-                    : 0;
+    int rc =
+        failed ? bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno)) : 0;
     free(path);
     return rc;
 }
@@ -147,8 +149,8 @@ int cmd_reproduce(int argc, char **argv)
         {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
         {"quick", 0, NULL, "a scale that ends within minutes (default)", cli_read_flag, &r.quick},
         {"full", 0, NULL, "the paper's scale", cli_read_flag, &r.full},
-        {"resume", 0, NULL, "keep the records of a run that was cut short and go on",
-         cli_read_flag, &r.resume},
+        {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
+         &r.resume},
         {0},
     };
     cli c;

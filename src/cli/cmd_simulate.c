@@ -107,19 +107,18 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
                       const predictions *p)
 {
     const bang_lab_example *e = r->paper;
-    json_t *out =
-        json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
-                  triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
-                  triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
-                  predictions_json(p, prediction_exact), "z", z_json(s, p));
-    json_object_set_new(out, "paper",
-                        e ? triple(e->paper_simulated, 2, e->paper_simulated[2],
-                                   e->paper_simulated[3])
-                          : json_null());
-    json_object_set_new(out, "paper_theory",
-                        e ? triple(e->paper_predicted, 2, e->paper_predicted[2],
-                                   e->paper_predicted[3])
-                          : json_null());
+    json_t *out = json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
+                            triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
+                            triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
+                            predictions_json(p, prediction_exact), "z", z_json(s, p));
+    json_object_set_new(
+        out, "paper",
+        e ? triple(e->paper_simulated, 2, e->paper_simulated[2], e->paper_simulated[3])
+          : json_null());
+    json_object_set_new(
+        out, "paper_theory",
+        e ? triple(e->paper_predicted, 2, e->paper_predicted[2], e->paper_predicted[3])
+          : json_null());
     json_object_set_new(out, "method", predictions_json(p, prediction_method));
     return cli_print_json(c, out);
 }
@@ -176,6 +175,7 @@ static int run_simulation(cli *c, request *r)
         r->options.progress = &bar.progress;
         int rc = bang_simulate(&result, &problem, &r->options, &err);
         cli_bar_finish(&bar);
+        r->options.progress = NULL;
         if (rc == 0)
             rc = predict(&p, &problem, &r->theory, 0, &err);
         if (rc < 0) {
@@ -201,15 +201,14 @@ int cmd_simulate(int argc, char **argv)
                  .theory = BANG_THEORY_OPTIONS_INIT};
     r.models.sigma = 0.01;
     cli_option options[] = {
-        {"example", 0, "NAME", "of the paper: 1-1, 1-2, 2-1 or 2-2 (K = 3, p = 0.9)",
-         cli_read_text, &r.example},
+        {"example", 0, "NAME", "of the paper: 1-1, 1-2, 2-1 or 2-2 (K = 3, p = 0.9)", cli_read_text,
+         &r.example},
         CLI_MODEL_OPTIONS(&r.models),
         {"runs", 0, "N", "simulations (1000)", cli_read_whole, &r.options.runs},
         {"train", 0, "N", "training samples per run (20000)", cli_read_whole, &r.options.train},
         {"test", 0, "N", "test samples per run (10000)", cli_read_whole, &r.options.test},
         {"fit", 0, "HOW", "mean, logistic or population (mean)", cli_read_text, &r.fit},
-        {"draw", 0, "HOW", "Q per environment or per sample (environment)", cli_read_text,
-         &r.draw},
+        {"draw", 0, "HOW", "Q per environment or per sample (environment)", cli_read_text, &r.draw},
         {"dimension", 0, "D", "of the space (K times the number of features)", cli_read_whole,
          &r.options.dimension},
         {"full", 0, NULL, "draw every coordinate of every sample (slow)", cli_read_flag,

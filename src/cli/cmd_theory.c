@@ -64,8 +64,7 @@ static int run_figure(cli *c, request *r)
         return CLI_USAGE;
     json_t *figure = NULL;
     bang_text text = {0};
-    int rc = bang_lab_figure(&figure, r->figure, r->models.classes, shift, r->models.sigma,
-                             &err);
+    int rc = bang_lab_figure(&figure, r->figure, r->models.classes, shift, r->models.sigma, &err);
     if (rc == 0)
         rc = svg ? bang_figure_svg(&text, figure, &err) : bang_figure_csv(&text, figure, &err);
     if (rc == 0)
@@ -219,8 +218,8 @@ int cmd_theory(int argc, char **argv)
         {"failure", 0, NULL, "chance that one given wrong class wins", cli_read_flag, &r.failure},
         {"sweep", 0, "NAME=A:B:STEP", "CSV over p, K, sigma, alpha, scale, nv1 .. ns2, nvo, nso",
          cli_read_sweep, &r.sweep},
-        {"figure", 0, "NAME", "a figure of the paper: f-curve, example-2, example-3",
-         cli_read_text, &r.figure},
+        {"figure", 0, "NAME", "a figure of the paper: f-curve, example-2, example-3", cli_read_text,
+         &r.figure},
         {"output", 'o', "FILE", "where --figure (.svg or .csv) or --sweep writes", cli_read_text,
          &r.output},
         {"method", 0, "NAME", "auto, generating-function, lattice, series, monte-carlo",

@@ -28,13 +28,15 @@ typedef struct cli_models {
 #define CLI_MODEL_OPTIONS(m)                                                                       \
     {"classes", 'K', "K", "number of classes, 2 or more (3)", cli_read_classes, m},                \
         {"shift", 'p', "P", "chance that a spurious feature breaks, 0 to 1", cli_read_shift, m},   \
-        {"model", 'm', "NV,NS", "a model by what it learned: counts, or sets v0-1,s0-2",           \
+        {"model",        'm', "NV,NS", "a model by what it learned: counts, or sets v0-1,s0-2",    \
          cli_read_model, m},                                                                       \
         {"overlap", 0, "NV,NS", "features that two models share", cli_read_overlap, m},            \
         {"sigma", 0, "S", "noise of one feature, standard deviation", cli_read_sigma, m},          \
         {"alpha", 0, "A", "weight of the second of two models (0.5)", cli_read_alpha, m},          \
         {"weights", 0, "W1,W2,..", "weights of all models (equal)", cli_read_weights, m},          \
-        {"scale", 0, "L", "the second model is (L w, L Phi) (1)", cli_read_scale, m}
+    {                                                                                              \
+        "scale", 0, "L", "the second model is (L w, L Phi) (1)", cli_read_scale, m                 \
+    }
 
 int cli_read_classes(void *target, const char *value, bang_error *err);
 int cli_read_shift(void *target, const char *value, bang_error *err);

@@ -167,11 +167,11 @@ static int compute(bang_text *csv, json_t *rows, cli *c, const sweep *s, const c
                 add_heading(csv, s, &p);
             add_line(csv, at, &p);
             json_t *value = is_whole(s) ? json_integer(to_whole(at)) : bang_json_number(at);
-            json_array_append_new(rows, json_pack("{so so so so}", s->name, value,
-                                                  "exact", predictions_json(&p, prediction_exact),
-                                                  "gaussian",
-                                                  predictions_json(&p, prediction_gaussian),
-                                                  "stderr", predictions_json(&p, prediction_error)));
+            json_array_append_new(rows,
+                                  json_pack("{so so so so}", s->name, value, "exact",
+                                            predictions_json(&p, prediction_exact), "gaussian",
+                                            predictions_json(&p, prediction_gaussian), "stderr",
+                                            predictions_json(&p, prediction_error)));
         }
         predictions_release(&p);
         bang_theory_problem_release(&problem);
@@ -181,8 +181,8 @@ static int compute(bang_text *csv, json_t *rows, cli *c, const sweep *s, const c
     return CLI_DONE;
 }
 
-int run_sweep(cli *c, const sweep *s, const cli_models *models,
-              const bang_theory_options *options, const char *path)
+int run_sweep(cli *c, const sweep *s, const cli_models *models, const bang_theory_options *options,
+              const char *path)
 {
     size_t count = (size_t)floor((s->to - s->from) / s->step + 1e-9) + 1;
     if (is_whole(s) && (s->from != round(s->from) || s->step != round(s->step)))

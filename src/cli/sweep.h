@@ -17,7 +17,7 @@ int sweep_sets_shift(const sweep *s);
 
 /* Checks all points, computes them, prints CSV or JSON to stdout, or CSV to
  * path when it is not NULL. Returns an exit status. */
-int run_sweep(cli *c, const sweep *s, const cli_models *models,
-              const bang_theory_options *options, const char *path);
+int run_sweep(cli *c, const sweep *s, const cli_models *models, const bang_theory_options *options,
+              const char *path);
 
 #endif

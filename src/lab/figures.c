@@ -112,8 +112,7 @@ static int example_3(json_t **out, const setting *s, bang_error *err)
 static int f_curve_of(json_t *series, double shift, int color, const setting *s, bang_error *err)
 {
     enum { SPURIOUS = 5 };
-    json_t *x = json_array(), *y = json_array(), *points_x = json_array(),
-           *points_y = json_array();
+    json_t *x = json_array(), *y = json_array(), *points_x = json_array(), *points_y = json_array();
     int rc = 0;
     for (int i = 0; i <= 120; i++) {
         double at = -2 + 0.05 * i;
@@ -136,8 +135,8 @@ static int f_curve_of(json_t *series, double shift, int color, const setting *s,
     char line[64], points[64];
     snprintf(line, sizeof line, "F_p, p = %g", shift);
     snprintf(points, sizeof points, "exact, p = %g", shift);
-    json_array_append_new(series, json_pack("{ss so so si}", "name", line, "x", x, "y", y, "color",
-                                            color));
+    json_array_append_new(series,
+                          json_pack("{ss so so si}", "name", line, "x", x, "y", y, "color", color));
     json_array_append_new(series, json_pack("{ss so so sb si}", "name", points, "x", points_x, "y",
                                             points_y, "points", 1, "color", color));
     return rc;
@@ -150,10 +149,10 @@ static int f_curve(json_t **out, const setting *s, bang_error *err)
     int rc = 0;
     for (int i = 0; i < 4 && rc == 0; i++)
         rc = f_curve_of(series, shifts[i], i, s, err);
-    *out = json_pack("{ss ss ss ss sb so}", "kind", "lines", "title",
-                     "F_p(x) as lines; exact accuracies of models with 5 spurious features as points", "x_label",
-                     "x = (nv + (1−p) ns) / √ns", "y_label", "accuracy", "percent", 1, "series",
-                     series);
+    *out = json_pack(
+        "{ss ss ss ss sb so}", "kind", "lines", "title",
+        "F_p(x) as lines; exact accuracies of models with 5 spurious features as points", "x_label",
+        "x = (nv + (1−p) ns) / √ns", "y_label", "accuracy", "percent", 1, "series", series);
     return rc == 0 && !*out ? bang_fail_memory(err) : rc;
 }
 
@@ -173,7 +172,8 @@ int bang_lab_figure(json_t **out, const char *name, int64_t classes, double shif
             }
             return rc;
         }
-    return bang_fail(err, BANG_EUSAGE, "figure '%.40s': unknown: choose f-curve, example-2 or "
-                                       "example-3",
+    return bang_fail(err, BANG_EUSAGE,
+                     "figure '%.40s': unknown: choose f-curve, example-2 or "
+                     "example-3",
                      name);
 }

@@ -84,8 +84,8 @@ json_t *lab_table(const char *title, const char *const *columns, const char *not
     json_t *names = json_array();
     for (size_t i = 0; columns[i]; i++)
         json_array_append_new(names, json_string(columns[i]));
-    json_t *table = json_pack("{ss ss so s[]}", "kind", "table", "title", title, "columns", names,
-                              "rows");
+    json_t *table =
+        json_pack("{ss ss so s[]}", "kind", "table", "title", title, "columns", names, "rows");
     if (note)
         json_object_set_new(table, "note", json_string(note));
     return table;

@@ -52,7 +52,7 @@ static json_t *signed_text(double z)
 static void show_rows(json_t *show, const task *t, const double *mean, const double *error,
                       const double *theory)
 {
-    static const char *const columns[] = {"",  "measured",      "standard error",  "exact theory",
+    static const char *const columns[] = {"",  "measured",       "standard error", "exact theory",
                                           "z", "paper measured", "z of the paper", "paper theory",
                                           NULL};
     const bang_lab_example *e = t->example;
@@ -72,12 +72,11 @@ static void show_rows(json_t *show, const task *t, const double *mean, const dou
         double paper_z = (e->paper_simulated[i] - theory[i]) / paper_error;
         worst = fmax(worst, fabs(z));
         worst_paper = fmax(worst_paper, fabs(paper_z));
-        lab_table_row(table, json_pack("[sooooooo]", row_names[i], bang_json_number(100 * mean[i]),
-                                       bang_json_number(100 * error[i]),
-                                       bang_json_number(100 * theory[i]), signed_text(z),
-                                       bang_json_number(100 * e->paper_simulated[i]),
-                                       signed_text(paper_z),
-                                       bang_json_number(100 * e->paper_predicted[i])));
+        lab_table_row(
+            table, json_pack("[sooooooo]", row_names[i], bang_json_number(100 * mean[i]),
+                             bang_json_number(100 * error[i]), bang_json_number(100 * theory[i]),
+                             signed_text(z), bang_json_number(100 * e->paper_simulated[i]),
+                             signed_text(paper_z), bang_json_number(100 * e->paper_predicted[i])));
     }
     json_array_append_new(show, table);
     char claim[96], because[200];
@@ -86,7 +85,10 @@ static void show_rows(json_t *show, const task *t, const double *mean, const dou
              "largest distance from exact theory: %.1f standard errors here, %.1f for the paper's "
              "own simulation (holds within 4)",
              worst, worst_paper);
-    lab_show_verdict(show, claim, worst <= 4 && worst_paper <= 4 ? "yes" : worst <= 4 ? "partly" : "no",
+    lab_show_verdict(show, claim,
+                     worst <= 4 && worst_paper <= 4 ? "yes"
+                     : worst <= 4                   ? "partly"
+                                                    : "no",
                      because);
 }
 
@@ -95,7 +97,7 @@ static int simulate_example(json_t *result, json_t *show, void *context, bang_er
     task *t = context;
     bang_theory_problem problem;
     bang_simulation_result s;
-    double theory[ROWS];
+    double theory[ROWS] = {0};
     bang_theory_options options = BANG_THEORY_OPTIONS_INIT;
     int rc = bang_lab_example_problem(&problem, t->example, err);
     if (rc < 0)
@@ -108,8 +110,9 @@ static int simulate_example(json_t *result, json_t *show, void *context, bang_er
         return rc;
     double mean[ROWS] = {s.mean[0], s.mean[1], s.wse_mean, s.ose_mean};
     double error[ROWS] = {s.error[0], s.error[1], s.wse_error, s.ose_error};
-    json_object_set_new(result, "rows", json_pack("[ssss]", row_names[0], row_names[1],
-                                                  row_names[2], row_names[3]));
+    json_object_set_new(
+        result, "rows",
+        json_pack("[ssss]", row_names[0], row_names[1], row_names[2], row_names[3]));
     json_object_set_new(result, "measured", numbers(mean, ROWS));
     json_object_set_new(result, "stderr", numbers(error, ROWS));
     json_object_set_new(result, "theory", numbers(theory, ROWS));
@@ -134,11 +137,11 @@ int lab_run_simulation(json_t *result, const bang_lab_options *options, bang_err
         task t = {&examples[i], run};
         char key[48];
         snprintf(key, sizeof key, "simulation/%s", examples[i].name);
-        json_t *settings = json_pack(
-            "{ss sf si sf sI sI sI ss ss sI}", "example", examples[i].name, "shift", 0.9, "classes",
-            3, "sigma", 0.01, "runs", (json_int_t)run.runs, "train", (json_int_t)run.train, "test",
-            (json_int_t)run.test, "fit", "mean", "draw", "environment", "seed",
-            (json_int_t)run.seed);
+        json_t *settings =
+            json_pack("{ss sf si sf sI sI sI ss ss sI}", "example", examples[i].name, "shift", 0.9,
+                      "classes", 3, "sigma", 0.01, "runs", (json_int_t)run.runs, "train",
+                      (json_int_t)run.train, "test", (json_int_t)run.test, "fit", "mean", "draw",
+                      "environment", "seed", (json_int_t)run.seed);
         json_t *one = NULL;
         rc = lab_measure(&one,
                          (lab_measurement){"simulation", "Simulation (appendix C.4)", key, settings,

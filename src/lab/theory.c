@@ -19,8 +19,14 @@ typedef struct statement {
     const char *paper;
 } statement;
 
-#define NO_OVERLAP {2, 3, 2, 3, 0, 0}
-#define OVERLAP {2, 3, 2, 3, 1, 1}
+#define NO_OVERLAP                                                                                 \
+    {                                                                                              \
+        2, 3, 2, 3, 0, 0                                                                           \
+    }
+#define OVERLAP                                                                                    \
+    {                                                                                              \
+        2, 3, 2, 3, 1, 1                                                                           \
+    }
 static const statement statements[] = {
     {"Proposition 1", "single model", NO_OVERLAP, 1, PAIR_FIRST, "1 - 1/9 p^3"},
     {"proof of Proposition 1", "single model", NO_OVERLAP, 1, PAIR_FIRST, "1 - 5/27 p^3"},
@@ -30,14 +36,12 @@ static const statement statements[] = {
     {"proof of that (F.4)", "single model", OVERLAP, 1, PAIR_FIRST, "1 - 5/54 p^3"},
     {"proof of that (F.4)", "OSE", OVERLAP, 1, PAIR_OSE, "1 - 4/81 p^4 - 1/27 p^5"},
     {"proof of that (F.4)", "WSE", OVERLAP, 1, PAIR_WSE, "1 - 4/81 p^4 - 8/243 p^5"},
-    {"Proposition 4 (F.3), scale > √5", "WSE", NO_OVERLAP, 3, PAIR_WSE,
-     "1 - 2/27 p^3 - 5/243 p^6"},
+    {"Proposition 4 (F.3), scale > √5", "WSE", NO_OVERLAP, 3, PAIR_WSE, "1 - 2/27 p^3 - 5/243 p^6"},
 };
 
 static int measure_statements(json_t *result, json_t *show, void *context, bang_error *err)
 {
-    static const char *const columns[] = {"where",       "of", "the paper",
-                                          "exact", "agrees", NULL};
+    static const char *const columns[] = {"where", "of", "the paper", "exact", "agrees", NULL};
     (void)context;
     json_t *table = lab_table("Accuracies that the paper states as polynomials in p", columns,
                               "K = 3, small-noise limit; exact rational arithmetic.");
@@ -52,8 +56,8 @@ static int measure_statements(json_t *result, json_t *show, void *context, bang_
         }
         int agrees = strcmp(exact, s->paper) == 0;
         wrong += !agrees;
-        lab_table_row(table, json_pack("[sssss]", s->where, s->what, s->paper, exact,
-                                       agrees ? "yes" : "no"));
+        lab_table_row(
+            table, json_pack("[sssss]", s->where, s->what, s->paper, exact, agrees ? "yes" : "no"));
         free(exact);
     }
     json_array_append_new(show, table);
@@ -160,7 +164,9 @@ static int measure_wise_ft(json_t *result, json_t *show, void *context, bang_err
              "best α %.1f per cent",
              100 * at[0], 100 * at[1], 100 * half, 100 * best);
     lab_show_verdict(show, "The average of appendix G beats both of its models",
-                     half > fmax(at[0], at[1]) ? "yes" : best > fmax(at[0], at[1]) ? "partly" : "no",
+                     half > fmax(at[0], at[1])   ? "yes"
+                     : best > fmax(at[0], at[1]) ? "partly"
+                                                 : "no",
                      because);
     json_object_set_new(result, "half", bang_json_number(half));
     json_object_set_new(result, "best", bang_json_number(best));
@@ -179,7 +185,7 @@ static int measure_condition(json_t *result, json_t *show, void *context, bang_e
     for (int64_t nvo = 0; nvo <= 5 && rc == 0; nvo++)
         for (int64_t nso = 0; nso <= 5 && rc == 0; nso++) {
             const int64_t n[6] = {10, 20, 10, 20, nvo, nso};
-            pair_accuracy wse, ose;
+            pair_accuracy wse = {0}, ose = {0};
             rc = pair_predict(&wse, n, 1, 0.5, 3, p, 0, PAIR_WSE, err);
             if (rc == 0)
                 rc = pair_predict(&ose, n, 1, 0.5, 3, p, 0, PAIR_OSE, err);
@@ -187,8 +193,9 @@ static int measure_condition(json_t *result, json_t *show, void *context, bang_e
             double rho_v = (double)nvo / nv, rho_s = (double)nso / ns;
             double a = (1 - p) * ns, b = nv;
             int paper = rho_v > rho_s * 3 * (1 - p) * ns / nv;
-            int ours = rho_v > ((a + b) * (sqrt((1 + 7 * rho_s) / (1 + rho_s)) - 1) - a * rho_s) / b +
-                                   1e-12;
+            int ours =
+                rho_v >
+                ((a + b) * (sqrt((1 + 7 * rho_s) / (1 + rho_s)) - 1) - a * rho_s) / b + 1e-12;
             paper_wrong += paper != better;
             ours_wrong += ours != better;
         }
@@ -197,12 +204,12 @@ static int measure_condition(json_t *result, json_t *show, void *context, bang_e
     json_t *table = lab_table("When is the weight-space ensemble better?", columns,
                               "Example 3 under the Gaussian formula; A = (1-p) ns, B = nv.");
     lab_table_row(table, json_pack("[si]", "the paper: ρv/ρs > 3(1-p)ns/nv", paper_wrong));
-    lab_table_row(table,
-                  json_pack("[si]", "right: ρv > [(A+B)(√((1+7ρs)/(1+ρs)) − 1) − Aρs]/B",
-                            ours_wrong));
+    lab_table_row(
+        table, json_pack("[si]", "right: ρv > [(A+B)(√((1+7ρs)/(1+ρs)) − 1) − Aρs]/B", ours_wrong));
     json_array_append_new(show, table);
     char because[120];
-    snprintf(because, sizeof because, "it is wrong in %d of the 36 cells of Example 3", paper_wrong);
+    snprintf(because, sizeof because, "it is wrong in %d of the 36 cells of Example 3",
+             paper_wrong);
     lab_show_verdict(show, "The condition for WSE > OSE (D.7.2)", paper_wrong ? "no" : "yes",
                      because);
     json_object_set_new(result, "paper_wrong", json_integer(paper_wrong));

@@ -33,7 +33,8 @@ static void add_lines(bang_text *out, const json_t *entry)
     size_t i;
     json_t *series;
     bang_text_add(out, "series,x,y,error\n");
-    json_array_foreach (json_object_get(entry, "series"), i, series) {
+    json_array_foreach(json_object_get(entry, "series"), i, series)
+    {
         const json_t *x = json_object_get(series, "x"), *y = json_object_get(series, "y");
         const char *name = json_string_value(json_object_get(series, "name"));
         for (size_t k = 0; k < json_array_size(x); k++) {
@@ -54,10 +55,13 @@ static void add_heat(bang_text *out, const json_t *entry)
     size_t i, row, column;
     json_t *panel, *values, *value;
     bang_text_add(out, "panel,x,y,value\n");
-    json_array_foreach (json_object_get(entry, "panels"), i, panel) {
+    json_array_foreach(json_object_get(entry, "panels"), i, panel)
+    {
         const char *title = json_string_value(json_object_get(panel, "title"));
-        json_array_foreach (json_object_get(panel, "values"), row, values) {
-            json_array_foreach (values, column, value) {
+        json_array_foreach(json_object_get(panel, "values"), row, values)
+        {
+            json_array_foreach(values, column, value)
+            {
                 add_field(out, title ? title : "");
                 bang_text_add(out, ",");
                 add_value(out, json_array_get(json_object_get(entry, "x"), column));
@@ -75,7 +79,8 @@ static void add_row(bang_text *out, const json_t *cells)
 {
     size_t i;
     json_t *cell;
-    json_array_foreach (cells, i, cell) {
+    json_array_foreach(cells, i, cell)
+    {
         bang_text_add(out, "%s", i ? "," : "");
         add_value(out, cell);
     }
@@ -87,8 +92,7 @@ static void add_table(bang_text *out, const json_t *entry)
     size_t i;
     json_t *row;
     add_row(out, json_object_get(entry, "columns"));
-    json_array_foreach (json_object_get(entry, "rows"), i, row)
-        add_row(out, row);
+    json_array_foreach(json_object_get(entry, "rows"), i, row) add_row(out, row);
 }
 
 static const char *kind_of(const json_t *entry)

@@ -8,7 +8,7 @@
 #define HUGE_SIZE 1e7 /* from here on a fraction is written as a power of ten */
 enum {
     DECIMALS_GIVEN_MOST = 15,
-    SHORT_TEXT = 28, /* bytes that a cell keeps on one line */
+    SHORT_TEXT = 16, /* bytes that a cell keeps on one line */
 };
 
 typedef struct column {

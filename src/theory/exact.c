@@ -118,8 +118,8 @@ static int make_case(exact_case *c, const bang_theory_score *score, int64_t clas
     for (size_t g = 0; g < score->group_count; g++)
         largest = fmax(largest, fabs(score->groups[g].coefficient));
     for (size_t g = 0; g < score->group_count; g++)
-        groups[g] = (bang_theory_group){score->groups[g].coefficient / largest,
-                                        score->groups[g].count};
+        groups[g] =
+            (bang_theory_group){score->groups[g].coefficient / largest, score->groups[g].count};
     *c = (exact_case){.groups = groups,
                       .group_count = score->group_count,
                       .invariant = score->invariant / largest,

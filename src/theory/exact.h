@@ -32,7 +32,6 @@ int series_accuracy(double *out, const exact_case *c, bang_error *err);
 int exact_cost(double *out, const bang_theory_score *score, int64_t classes, double shift,
                bang_error *err);
 
-int monte_carlo_accuracy(double *out, double *standard_error, const exact_case *c,
-                         bang_error *err);
+int monte_carlo_accuracy(double *out, double *standard_error, const exact_case *c, bang_error *err);
 
 #endif

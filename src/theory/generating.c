@@ -38,12 +38,12 @@ enum { MAX_CIRCLES = 16, DIRECT_CLASSES = 12 };
 /* One group: its Poisson probabilities and the roots of unity of its nodes. */
 typedef struct circle {
     int64_t n;
-    size_t nodes;                 /* M */
-    complex_pair *root;           /* (nodes) exp(2 pi i j / M) */
-    int64_t same_low, same_high;  /* where Poisson(n q) lives, at most n */
+    size_t nodes;                /* M */
+    complex_pair *root;          /* (nodes) exp(2 pi i j / M) */
+    int64_t same_low, same_high; /* where Poisson(n q) lives, at most n */
     int64_t other_low, other_high;
-    double *same, *other;         /* their probabilities */
-    double inverse_peak;          /* 1 / P(Poisson(n) = n) ~ sqrt(2 pi n) */
+    double *same, *other; /* their probabilities */
+    double inverse_peak;  /* 1 / P(Poisson(n) = n) ~ sqrt(2 pi n) */
 } circle;
 
 typedef struct generating {
@@ -52,7 +52,7 @@ typedef struct generating {
     circle circle[MAX_CIRCLES];
     level_set wrong, right; /* values of S_2 and of V + S_1 */
     point_set points;
-    double scale;    /* prod of inverse_peak / nodes */
+    double scale;     /* prod of inverse_peak / nodes */
     double max_decay; /* nodes with a larger decay are dropped */
     complex_pair *wrong_fold[MAX_CIRCLES + 1], *right_fold[MAX_CIRCLES + 1];
     complex_pair *pmf; /* one group's probabilities times phases */
@@ -71,8 +71,7 @@ static size_t choose_nodes(int64_t n)
     double x = (double)n, limit = log(1e-18), low = 1, high = 64 + 12 * sqrt(x);
     while (high - low > 0.5) {
         double middle = 0.5 * (low + high);
-        int fine = log_ratio(x, middle) < limit &&
-                   (middle > x || log_ratio(x, -middle) < limit);
+        int fine = log_ratio(x, middle) < limit && (middle > x || log_ratio(x, -middle) < limit);
         if (fine)
             high = middle;
         else
@@ -295,13 +294,13 @@ static complex_pair node_loss(generating *s)
         const point *p = &points->points[i];
         complex_pair weight = {0, 0};
         for (size_t j = 0; j < p->right_count; j++)
-            weight = complex_add(weight, complex_scale(right[p->right_first + j],
-                                                       p->right_weight[j]));
+            weight =
+                complex_add(weight, complex_scale(right[p->right_first + j], p->right_weight[j]));
         t.above = suffix[p->wrong_first + p->wrong_count];
         t.over = t.above;
         for (size_t j = 0; j < p->wrong_count; j++)
-            t.over = complex_add(t.over, complex_scale(wrong[p->wrong_first + j],
-                                                       p->wrong_weight[j]));
+            t.over =
+                complex_add(t.over, complex_scale(wrong[p->wrong_first + j], p->wrong_weight[j]));
         t.tie = p->tie;
         complex_pair loss = s->c->classes <= DIRECT_CLASSES
                                 ? loss_direct(&t, s->c->classes)
@@ -422,9 +421,11 @@ static int setup(generating *s, bang_arena *arena, bang_error *err)
         high[1][g] = o->same_high;
         s->scale *= o->inverse_peak / (double)o->nodes;
     }
-    int rc = levels_build(&s->wrong, c->groups, s->circles, low[0], high[0], c->tolerance, arena, err);
+    int rc =
+        levels_build(&s->wrong, c->groups, s->circles, low[0], high[0], c->tolerance, arena, err);
     if (rc == 0)
-        rc = levels_build(&s->right, c->groups, s->circles, low[1], high[1], c->tolerance, arena, err);
+        rc = levels_build(&s->right, c->groups, s->circles, low[1], high[1], c->tolerance, arena,
+                          err);
     if (rc < 0)
         return rc;
     size_t most = longest(&s->wrong) + longest(&s->right);
@@ -482,10 +483,10 @@ double generating_cost(const exact_case *c)
         /* for large K only about 20 nodes around 0 survive */
         nodes *= c->classes > 100 ? fmin(24, (double)o.nodes) : (double)o.nodes;
         if (g + 1 == c->group_count) {
-            wrong_fold = levels_bound(c->groups, g, low[0], high[0]) *
-                         (double)(high[0][g] - low[0][g] + 1);
-            right_fold = levels_bound(c->groups, g, low[1], high[1]) *
-                         (double)(high[1][g] - low[1][g] + 1);
+            wrong_fold =
+                levels_bound(c->groups, g, low[0], high[0]) * (double)(high[0][g] - low[0][g] + 1);
+            right_fold =
+                levels_bound(c->groups, g, low[1], high[1]) * (double)(high[1][g] - low[1][g] + 1);
         }
     }
     if (wrong_fold + right_fold > 2e8) /* memory */

@@ -22,9 +22,9 @@ static const double MAX_LEVELS = 12000; /* the table then takes 1.2 GB */
 typedef struct lattice {
     const exact_case *c;
     level_set levels;
-    size_t columns;   /* levels of s_2: 1 for two classes */
-    double *table;    /* (levels, columns) */
-    double total;     /* W */
+    size_t columns; /* levels of s_2: 1 for two classes */
+    double *table;  /* (levels, columns) */
+    double total;   /* W */
 } lattice;
 
 static const size_t none = (size_t)-1;
@@ -127,7 +127,8 @@ int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
     lattice s = {.c = c};
     int64_t low[MAX_GROUPS], high[MAX_GROUPS];
     full_ranges(c, low, high);
-    int rc = levels_build(&s.levels, c->groups, c->group_count, low, high, c->tolerance, &arena, err);
+    int rc =
+        levels_build(&s.levels, c->groups, c->group_count, low, high, c->tolerance, &arena, err);
     if (rc == 0) {
         s.columns = c->classes == 2 ? 1 : s.levels.count;
         s.table = bang_arena_alloc(&arena, s.levels.count * s.columns, sizeof *s.table);

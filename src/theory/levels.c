@@ -98,10 +98,11 @@ int levels_build(level_set *out, const bang_theory_group *groups, size_t group_c
         level_step *step = &out->steps[g];
         *step = (level_step){.low = low[g], .previous = out->count};
         step->range = (size_t)(high[g] - low[g] + 1);
-        if (step->range > UINT32_MAX / step->previous)
+        if (step->previous == 0 || step->range > UINT32_MAX / step->previous)
             return bang_fail(err, BANG_EUSAGE, "too many distinct logits for an exact method");
-        candidate *scratch = malloc(step->previous * step->range * sizeof *scratch);
-        int rc = scratch ? add_group(out, step, groups[g].coefficient, tolerance, scratch, arena) : -1;
+        candidate *scratch = calloc(step->previous * step->range, sizeof *scratch);
+        int rc =
+            scratch ? add_group(out, step, groups[g].coefficient, tolerance, scratch, arena) : -1;
         free(scratch);
         if (rc < 0)
             return bang_fail_memory(err);

@@ -28,17 +28,21 @@ enum {
 
 #define TOLERANCE 1e-8
 
-double bang_logistic_scratch(double classes, double d) {
+double bang_logistic_scratch(double classes, double d)
+{
     return (4 + 2 * HISTORY) * classes * d + classes;
 }
 
 double bang_logistic_loss(double *gradient, const bang_logistic_data *data, const double *w,
-                          double *logits) {
+                          double *logits)
+{
     size_t classes = data->classes, d = data->d, size = classes * d;
     double share = 1 / (double)data->n, loss = 0;
     for (size_t i = 0; i < size; i++)
         gradient[i] = data->ridge * w[i];
     for (size_t s = 0; s < data->n; s++) {
+        if (s % 256 == 0 && bang_cancelled(data->cancel))
+            return NAN;
         const double *x = data->x + s * d;
         size_t truth = data->y[s], top = 0;
         for (size_t k = 0; k < classes; k++) {
@@ -78,7 +82,8 @@ typedef struct search {
 } search;
 
 /* max |v_i|, or NaN where fmax would hide one. */
-static double largest_entry(const double *v, size_t n) {
+static double largest_entry(const double *v, size_t n)
+{
     double most = 0;
     for (size_t i = 0; i < n; i++) {
         if (isnan(v[i]))
@@ -90,7 +95,8 @@ static double largest_entry(const double *v, size_t n) {
 
 /* direction = -H gradient, H the inverse Hessian that the history implies (the
  * two-loop recursion; Nocedal and Wright, algorithm 7.4). */
-static void find_direction(search *s) {
+static void find_direction(search *s)
+{
     double weight[HISTORY];
     size_t size = s->size, kept = s->pairs < HISTORY ? s->pairs : HISTORY;
     for (size_t i = 0; i < size; i++)
@@ -119,7 +125,8 @@ static void find_direction(search *s) {
  * trial_gradient and *loss. Near the minimum the loss no longer resolves a
  * step, so it may rise by its own rounding and the slope decides alone.
  * Returns 0, or -1 when no step was found. */
-static int search_line(search *s, double *loss) {
+static int search_line(search *s, double *loss)
+{
     double slope = vector_dot(s->direction, s->gradient, s->size);
     double slack = 1e-12 * s->loss, low = 0, high = INFINITY;
     /* The first direction is the bare gradient: no step longer than 1, nor than
@@ -145,7 +152,8 @@ static int search_line(search *s, double *loss) {
 }
 
 /* Moves to the trial point and remembers what the step taught. */
-static void accept(search *s, double loss) {
+static void accept(search *s, double loss)
+{
     size_t slot = s->pairs % HISTORY;
     double *step = s->steps + slot * s->size, *change = s->changes + slot * s->size;
     for (size_t i = 0; i < s->size; i++) {
@@ -160,7 +168,8 @@ static void accept(search *s, double loss) {
     s->loss = loss;
 }
 
-int bang_logistic_fit(double *w, const bang_logistic_data *data, double *scratch, bang_error *err) {
+int bang_logistic_fit(double *w, const bang_logistic_data *data, double *scratch, bang_error *err)
+{
     size_t size = data->classes * data->d;
     search s = {.data = data, .size = size, .w = w};
     s.gradient = scratch;
@@ -176,14 +185,14 @@ int bang_logistic_fit(double *w, const bang_logistic_data *data, double *scratch
     for (int i = 0; i < ITERATIONS && isfinite(start); i++) {
         if (largest_entry(s.gradient, size) <= goal)
             return 0;
-        if (bang_cancelled(data->cancel))
-            return bang_fail(err, BANG_ECANCELLED, "logistic fit: cancelled");
         double loss;
         find_direction(&s);
         if (search_line(&s, &loss) < 0)
             break;
         accept(&s, loss);
     }
+    if (bang_cancelled(data->cancel))
+        return bang_fail(err, BANG_ECANCELLED, "logistic fit: cancelled");
     return bang_fail(err, BANG_EUSAGE,
                      "logistic fit: did not converge, largest gradient entry %.3g instead of %.3g: "
                      "use a larger ridge than %g",

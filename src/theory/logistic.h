@@ -21,14 +21,15 @@ typedef struct bang_logistic_data {
     size_t n, d;
     size_t classes;      /* K */
     double ridge;        /* > 0 */
-    bang_cancel *cancel; /* may be NULL; looked at once per iteration */
+    bang_cancel *cancel; /* may be NULL; looked at within every evaluation */
 } bang_logistic_data;
 
 /* How many doubles bang_logistic_fit needs as scratch, as a double because the
  * caller checks sizes before it trusts them. */
 double bang_logistic_scratch(double classes, double d);
 
-/* The objective at w (K, d); fills its gradient (K, d). logits (K) is scratch. */
+/* The objective at w (K, d); fills its gradient (K, d). logits (K) is scratch.
+ * NaN once cancel was raised. */
 double bang_logistic_loss(double *gradient, const bang_logistic_data *data, const double *w,
                           double *logits);
 

@@ -26,13 +26,14 @@ static const double MAX_WORK = 4e8; /* products of whole numbers: about a minute
 typedef struct counting {
     const bang_theory_score *score;
     int64_t classes;
-    size_t terms, total;       /* prod (n_g+1), sum n_g */
+    size_t terms, total; /* prod (n_g+1), sum n_g */
     size_t stride[MAX_GROUPS], degree[MAX_GROUPS];
     mpz_t *binomials[MAX_GROUPS]; /* (n_g+1, n_g+1) */
-    double *value;             /* (terms) sum c_g a_g */
+    double *value;                /* (terms) sum c_g a_g */
     double tolerance;
+    mpz_t *series;                                 /* (6, terms): the six below */
     mpz_t *a, *b, *sum, *power_a, *power_b, *work; /* (terms) */
-    mpz_t *by_kept;            /* (total+1) E_R */
+    mpz_t *by_kept;                                /* (total+1) E_R */
     mpz_t product;
 } counting;
 
@@ -186,18 +187,23 @@ static int setup(counting *s, bang_arena *arena)
                 mpz_bin_uiui(s->binomials[g][i * (n + 1) + j], i, j);
     }
     s->tolerance = 1e-13 * size;
-    mpz_t **series[] = {&s->a, &s->b, &s->sum, &s->power_a, &s->power_b, &s->work};
-    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
-        if (!(*series[i] = new_numbers(s->terms)))
-            return -1;
+    s->series = new_numbers(6 * s->terms);
+    if (!s->series)
+        return -1;
+    s->a = s->series;
+    s->b = s->a + s->terms;
+    s->sum = s->b + s->terms;
+    s->power_a = s->sum + s->terms;
+    s->power_b = s->power_a + s->terms;
+    s->work = s->power_b + s->terms;
     s->by_kept = new_numbers(s->total + 1);
     s->value = bang_arena_alloc(arena, s->terms, sizeof *s->value);
     if (!s->by_kept || !s->value)
         return -1;
     for (size_t i = 0; i < s->terms; i++)
         for (size_t g = 0; g < s->score->group_count; g++)
-            s->value[i] += s->score->groups[g].coefficient *
-                           (double)(i / s->stride[g] % (s->degree[g] + 1));
+            s->value[i] +=
+                s->score->groups[g].coefficient * (double)(i / s->stride[g] % (s->degree[g] + 1));
     return 0;
 }
 
@@ -205,9 +211,7 @@ static void teardown(counting *s)
 {
     for (size_t g = 0; g < s->score->group_count; g++)
         free_numbers(s->binomials[g], (s->degree[g] + 1) * (s->degree[g] + 1));
-    mpz_t *series[] = {s->a, s->b, s->sum, s->power_a, s->power_b, s->work};
-    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
-        free_numbers(series[i], s->terms);
+    free_numbers(s->series, 6 * s->terms);
     free_numbers(s->by_kept, s->total + 1);
     mpz_clear(s->product);
 }

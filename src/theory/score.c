@@ -41,8 +41,7 @@ static int build(bang_theory_score *out, const bang_theory_problem *problem,
     qsort(out->groups, count, sizeof *out->groups, compare_groups);
     for (size_t i = 0; i < count; i++) {
         bang_theory_group *last = &out->groups[out->group_count - (out->group_count > 0)];
-        if (out->group_count &&
-            out->groups[i].coefficient - last->coefficient <= 1e-13 * largest)
+        if (out->group_count && out->groups[i].coefficient - last->coefficient <= 1e-13 * largest)
             last->count += out->groups[i].count;
         else
             out->groups[out->group_count++] = out->groups[i];

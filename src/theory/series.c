@@ -25,12 +25,12 @@ static const double MAX_TERMS = 20000;
 
 typedef struct series {
     const exact_case *c;
-    size_t terms;                 /* prod (n_g + 1) */
-    size_t stride[MAX_GROUPS];    /* of x_g in a series; the last is 1 */
-    size_t degree[MAX_GROUPS];    /* n_g */
-    double *value;                /* (terms) c.a */
-    double *base;                 /* (terms) prod 1/a_g! */
-    double *weight;               /* (terms) P(r) prod m_g!/(K-1)^m_g */
+    size_t terms;                                   /* prod (n_g + 1) */
+    size_t stride[MAX_GROUPS];                      /* of x_g in a series; the last is 1 */
+    size_t degree[MAX_GROUPS];                      /* n_g */
+    double *value;                                  /* (terms) c.a */
+    double *base;                                   /* (terms) prod 1/a_g! */
+    double *weight;                                 /* (terms) P(r) prod m_g!/(K-1)^m_g */
     double *a, *b, *sum, *power_a, *power_b, *work; /* (terms) series */
 } series;
 
@@ -189,8 +189,7 @@ static void sort_by_value(size_t *order, const series *s, size_t *scratch)
             size_t i = at, middle = at + width < s->terms ? at + width : s->terms;
             size_t j = middle, end = at + 2 * width < s->terms ? at + 2 * width : s->terms;
             for (size_t k = at; k < end; k++) {
-                int left = i < middle &&
-                           (j >= end || s->value[order[i]] <= s->value[order[j]]);
+                int left = i < middle && (j >= end || s->value[order[i]] <= s->value[order[j]]);
                 scratch[k] = left ? order[i++] : order[j++];
             }
         }

@@ -51,8 +51,8 @@ static int close_set(index_set *set, char letter, const char *text, bang_error *
     for (size_t i = 1; i < set->count; i++)
         if (set->intervals[i].begin < set->intervals[i - 1].end)
             return bang_fail(err, BANG_EUSAGE,
-                             "model '%s': index %c%lld is named twice: name each feature once", text,
-                             letter, (long long)set->intervals[i].begin);
+                             "model '%s': index %c%lld is named twice: name each feature once",
+                             text, letter, (long long)set->intervals[i].begin);
     return 0;
 }
 

@@ -14,7 +14,8 @@ typedef struct simulation {
     atomic_uint_fast64_t done;
 } simulation;
 
-static int run_one(void *context, size_t run, int worker, bang_error *err) {
+static int run_one(void *context, size_t run, int worker, bang_error *err)
+{
     simulation *all = context;
     const simulation_plan *plan = all->plan;
     simulation_scratch *scratch = &all->scratch[worker];
@@ -36,7 +37,8 @@ static int run_one(void *context, size_t run, int worker, bang_error *err) {
 /* Mean and standard error of column i of accuracy (runs, scores), in the order
  * of the runs, so that they do not depend on the threads. */
 static void summarise(double *mean, double *error, const double *accuracy, size_t runs,
-                      size_t scores, size_t i) {
+                      size_t scores, size_t i)
+{
     double sum = 0, squares = 0;
     for (size_t r = 0; r < runs; r++)
         sum += accuracy[r * scores + i];
@@ -46,7 +48,8 @@ static void summarise(double *mean, double *error, const double *accuracy, size_
     *error = runs > 1 ? sqrt(squares / (double)(runs - 1) / (double)runs) : NAN;
 }
 
-static void fill_result(bang_simulation_result *out, const simulation *all) {
+static void fill_result(bang_simulation_result *out, const simulation *all)
+{
     size_t runs = (size_t)all->plan->options->runs, scores = all->plan->scores;
     size_t models = all->plan->models;
     *out = (bang_simulation_result){.runs = (int64_t)runs,
@@ -64,7 +67,8 @@ static void fill_result(bang_simulation_result *out, const simulation *all) {
 }
 
 int bang_simulate(bang_simulation_result *out, const bang_theory_problem *problem,
-                  const bang_simulation_options *options, bang_error *err) {
+                  const bang_simulation_options *options, bang_error *err)
+{
     simulation_plan plan = {0};
     simulation all = {.plan = &plan};
     int workers = 0;

@@ -28,7 +28,8 @@ enum { BATCH = SIMULATION_BATCH };
  * that the whole column below it is 0 too (the variable depends on earlier
  * ones, as for identical models), so the column is left empty; what rounding
  * leaves in place of such a 0 is at most about n epsilon of the diagonal. */
-int bang_simulation_factorise(double *a, size_t n, bang_cancel *cancel, bang_error *err) {
+int bang_simulation_factorise(double *a, size_t n, bang_cancel *cancel, bang_error *err)
+{
     double zero = 4 * (double)n * DBL_EPSILON;
     for (size_t i = 0; i < n; i++) {
         if (bang_cancelled(cancel))
@@ -45,9 +46,53 @@ int bang_simulation_factorise(double *a, size_t n, bang_cancel *cancel, bang_err
     return 0;
 }
 
-/* The covariance above and its factor, and the table of signals. */
+/* factor (L, L) = the inner products of heads (L, d), lower triangle. Strips of
+ * rows meet one short piece of each other row while it is in the cache; for
+ * many classes reading the rows would otherwise take all the time. */
+static int inner_products(const simulation_plan *plan, simulation_scratch *scratch, bang_error *err)
+{
+    enum { ROWS = 8, PIECE = 512 };
+    size_t K = plan->classes, L = plan->logits, d = plan->dimension;
+    int orthogonal = plan->options->fit == BANG_FIT_POPULATION; /* between classes */
+    memset(scratch->factor, 0, L * L * sizeof *scratch->factor);
+    for (size_t strip = 0; strip < L; strip += ROWS) {
+        if (bang_cancelled(plan->options->cancel))
+            return bang_simulation_cancelled(err);
+        size_t end = strip + ROWS < L ? strip + ROWS : L;
+        for (size_t begin = 0; begin < d; begin += PIECE) {
+            size_t length = d - begin < PIECE ? d - begin : PIECE;
+            for (size_t j = 0; j < end; j++)
+                for (size_t i = strip > j ? strip : j; i < end; i++)
+                    if (!orthogonal || i % K == j % K)
+                        scratch->factor[i * L + j] += vector_dot(
+                            scratch->heads + i * d + begin, scratch->heads + j * d + begin, length);
+        }
+    }
+    return 0;
+}
+
+/* The covariance above and its factor. */
+static int prepare_noise(const simulation_plan *plan, simulation_scratch *scratch, bang_error *err)
+{
+    size_t K = plan->classes, L = plan->logits, H = plan->blocks;
+    int rc = inner_products(plan, scratch, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < L; i++)
+        for (size_t j = 0; j <= i; j++)
+            scratch->factor[i * L + j] *= plan->overlap[i / K * H + j / K];
+    rc = bang_simulation_factorise(scratch->factor, L, plan->options->cancel, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < L; i++)
+        for (size_t j = 0; j <= i; j++)
+            scratch->factor[i * L + j] *= plan->problem->sigma;
+    return 0;
+}
+
 int bang_simulation_project(const simulation_plan *plan, simulation_scratch *scratch,
-                            bang_error *err) {
+                            bang_error *err)
+{
     size_t K = plan->classes, L = plan->logits, d = plan->dimension, H = plan->blocks;
     for (size_t a = 0; a < plan->pattern_count; a++) {
         const simulation_pattern *pattern = &plan->patterns[a];
@@ -57,30 +102,14 @@ int bang_simulation_project(const simulation_plan *plan, simulation_scratch *scr
                 scratch->table[c * L + i] =
                     plan->featurizer[a * H + i / K] * scratch->heads[i * d + c];
     }
-    if (plan->problem->sigma == 0)
-        return 0;
-    for (size_t i = 0; i < L; i++) {
-        if (bang_cancelled(plan->options->cancel))
-            return bang_simulation_cancelled(err);
-        for (size_t j = 0; j <= i; j++) {
-            double overlap = plan->overlap[i / K * H + j / K];
-            scratch->factor[i * L + j] =
-                overlap == 0
-                    ? 0
-                    : overlap * vector_dot(scratch->heads + i * d, scratch->heads + j * d, d);
-        }
-    }
-    int rc = bang_simulation_factorise(scratch->factor, L, plan->options->cancel, err);
-    for (size_t i = 0; i < L; i++)
-        for (size_t j = 0; j <= i && rc == 0; j++)
-            scratch->factor[i * L + j] *= plan->problem->sigma;
-    return rc;
+    return plan->problem->sigma > 0 ? prepare_noise(plan, scratch, err) : 0;
 }
 
 /* Draws Q_f(y) for all features into shown (F): an invariant one always shows
  * y, a spurious one shows it with probability 1-p and else any class. */
 static void draw_environment(uint32_t *shown, const simulation_plan *plan, size_t y,
-                             bang_random *random) {
+                             bang_random *random)
+{
     double shift = plan->problem->shift;
     for (size_t a = 0; a < plan->pattern_count; a++) {
         const simulation_pattern *pattern = &plan->patterns[a];
@@ -98,7 +127,8 @@ static void draw_environment(uint32_t *shown, const simulation_plan *plan, size_
  * average. Ties happen without noise, and where models cancel or learned
  * nothing; magnitude (batch) is the size of the terms that rounded. */
 static double credit(const double *logits, const double *magnitude, size_t classes, size_t y,
-                     size_t n) {
+                     size_t n)
+{
     const double *truth = logits + y * BATCH;
     double best[BATCH], sum = 0;
     for (size_t b = 0; b < n; b++)
@@ -123,7 +153,8 @@ static double credit(const double *logits, const double *magnitude, size_t class
 }
 
 /* magnitude (batch) = max over k of |logits (K, batch)|. */
-static void find_magnitude(double *magnitude, const double *logits, size_t classes, size_t n) {
+static void find_magnitude(double *magnitude, const double *logits, size_t classes, size_t n)
+{
     memset(magnitude, 0, BATCH * sizeof *magnitude);
     for (size_t k = 0; k < classes; k++)
         for (size_t b = 0; b < n; b++) {
@@ -134,7 +165,8 @@ static void find_magnitude(double *magnitude, const double *logits, size_t class
 
 /* Adds to hits (scores) what n samples of class y in output (L, batch) earn. */
 static void score(double *hits, const simulation_plan *plan, simulation_scratch *scratch, size_t y,
-                  size_t n) {
+                  size_t n)
+{
     size_t K = plan->classes, models = plan->models;
     double *magnitude = scratch->magnitude, *total = magnitude + BATCH;
     memset(total, 0, BATCH * sizeof *total);
@@ -157,7 +189,8 @@ static void score(double *hits, const simulation_plan *plan, simulation_scratch 
 /* The signal of every logit under the classes shown by the spurious features;
  * from (L) holds what the invariant ones give. */
 static void add_signal(double *signal, const double *from, const simulation_plan *plan,
-                       const simulation_scratch *scratch) {
+                       const simulation_scratch *scratch)
+{
     size_t K = plan->classes, L = plan->logits;
     memcpy(signal, from, L * sizeof *signal);
     for (size_t a = 0; a < plan->pattern_count; a++) {
@@ -171,7 +204,8 @@ static void add_signal(double *signal, const double *from, const simulation_plan
 
 /* What the invariant features give under label y, into signal (L). */
 static void base_signal(double *signal, const simulation_plan *plan,
-                        const simulation_scratch *scratch, size_t y) {
+                        const simulation_scratch *scratch, size_t y)
+{
     size_t K = plan->classes, L = plan->logits;
     memset(signal, 0, L * sizeof *signal);
     for (size_t a = 0; a < plan->pattern_count; a++)
@@ -183,7 +217,8 @@ static void base_signal(double *signal, const simulation_plan *plan,
 
 /* output (L, batch) += factor * normals, for the first n samples. */
 static void add_noise(const simulation_plan *plan, simulation_scratch *scratch, size_t n,
-                      bang_random *random) {
+                      bang_random *random)
+{
     size_t L = plan->logits;
     for (size_t i = 0; i < L; i++) {
         double *normals = scratch->normals + i * BATCH, *output = scratch->output + i * BATCH;
@@ -198,7 +233,8 @@ static void add_noise(const simulation_plan *plan, simulation_scratch *scratch, 
 /* Labels are exchangeable, so samples come class by class in counts that are
  * multinomial; a batch then shares its label. */
 static int test_projected(double *hits, const simulation_plan *plan, simulation_scratch *scratch,
-                          bang_random *environment, bang_random *random, bang_error *err) {
+                          bang_random *environment, bang_random *random, bang_error *err)
+{
     size_t L = plan->logits;
     int per_sample = plan->options->draw == BANG_DRAW_SAMPLE;
     double *base = scratch->signal, *signal = base + L;
@@ -231,7 +267,8 @@ static int test_projected(double *hits, const simulation_plan *plan, simulation_
 
 /* Every coordinate of every feature of every sample, as Definition 1 reads. */
 static int test_full(double *hits, const simulation_plan *plan, simulation_scratch *scratch,
-                     bang_random *environment, bang_random *random, bang_error *err) {
+                     bang_random *environment, bang_random *random, bang_error *err)
+{
     size_t K = plan->classes, d = plan->dimension;
     int per_sample = plan->options->draw == BANG_DRAW_SAMPLE;
     for (size_t y = 0; y < K && !per_sample; y++)
@@ -254,7 +291,8 @@ static int test_full(double *hits, const simulation_plan *plan, simulation_scrat
 }
 
 int bang_simulation_test(double *hits, const simulation_plan *plan, simulation_scratch *scratch,
-                         uint64_t run, bang_error *err) {
+                         uint64_t run, bang_error *err)
+{
     bang_random environment, random;
     bang_random_init(&environment, plan->options->seed, PURPOSE_ENVIRONMENT, run);
     bang_random_init(&random, plan->options->seed, PURPOSE_TEST, run);

@@ -13,12 +13,14 @@
  * room for rejected ones. */
 #define DRAW_LIMIT 4294967296.0
 
-int bang_simulation_cancelled(bang_error *err) {
+int bang_simulation_cancelled(bang_error *err)
+{
     return bang_fail(err, BANG_ECANCELLED, "simulation: cancelled");
 }
 
 /* Adds what is wrong with the patterns; *features is their sum. */
-static void check_patterns(bang_text *wrong, double *features, const bang_theory_problem *problem) {
+static void check_patterns(bang_text *wrong, double *features, const bang_theory_problem *problem)
+{
     *features = 0;
     for (size_t i = 0; i < problem->pattern_count; i++) {
         const bang_theory_pattern *p = &problem->patterns[i];
@@ -33,7 +35,8 @@ static void check_patterns(bang_text *wrong, double *features, const bang_theory
     }
 }
 
-static void check_options(bang_text *wrong, const bang_simulation_options *options) {
+static void check_options(bang_text *wrong, const bang_simulation_options *options)
+{
     if (options->fit != BANG_FIT_MEAN && options->fit != BANG_FIT_LOGISTIC &&
         options->fit != BANG_FIT_POPULATION)
         bang_text_add(wrong, "; fit %d: there is no such fit", (int)options->fit);
@@ -55,7 +58,8 @@ static void check_options(bang_text *wrong, const bang_simulation_options *optio
 }
 
 int bang_simulation_check(const bang_theory_problem *problem,
-                          const bang_simulation_options *options, bang_error *err) {
+                          const bang_simulation_options *options, bang_error *err)
+{
     bang_text wrong = {0};
     bang_error inner = {0};
     int rc = bang_theory_check(problem, &inner);
@@ -83,7 +87,8 @@ int bang_simulation_check(const bang_theory_problem *problem,
 }
 
 /* Phi of every block on every pattern, and the overlaps that follow. */
-static void fill_featurizers(simulation_plan *plan) {
+static void fill_featurizers(simulation_plan *plan)
+{
     const bang_theory_problem *problem = plan->problem;
     size_t blocks = plan->blocks, models = plan->models, row = 0;
     for (size_t i = 0; i < problem->pattern_count; i++) {
@@ -112,7 +117,8 @@ static void fill_featurizers(simulation_plan *plan) {
 }
 
 int bang_simulation_plan_init(simulation_plan *plan, const bang_theory_problem *problem,
-                              const bang_simulation_options *options, bang_error *err) {
+                              const bang_simulation_options *options, bang_error *err)
+{
     *plan = (simulation_plan){.problem = problem, .options = options};
     plan->classes = (size_t)problem->classes;
     plan->models = (size_t)problem->models;
@@ -134,7 +140,8 @@ int bang_simulation_plan_init(simulation_plan *plan, const bang_theory_problem *
     return 0;
 }
 
-void bang_simulation_plan_release(simulation_plan *plan) {
+void bang_simulation_plan_release(simulation_plan *plan)
+{
     bang_arena_release(&plan->arena);
 }
 
@@ -147,7 +154,8 @@ typedef struct taker {
     int failed;
 } taker;
 
-static void *take(taker *t, double count, size_t size) {
+static void *take(taker *t, double count, size_t size)
+{
     t->bytes += count * (double)size;
     if (!t->arena)
         return NULL;
@@ -156,7 +164,8 @@ static void *take(taker *t, double count, size_t size) {
     return array;
 }
 
-static void take_all(simulation_scratch *s, taker *t, const simulation_plan *plan) {
+static void take_all(simulation_scratch *s, taker *t, const simulation_plan *plan)
+{
     const bang_simulation_options *options = plan->options;
     double K = (double)plan->classes, M = (double)plan->models, H = (double)plan->blocks;
     double L = (double)plan->logits, F = (double)plan->features, d = (double)plan->dimension;
@@ -183,7 +192,8 @@ static void take_all(simulation_scratch *s, taker *t, const simulation_plan *pla
 }
 
 /* The most numbers that one run draws from one of its streams. */
-static double most_draws(const simulation_plan *plan) {
+static double most_draws(const simulation_plan *plan)
+{
     const bang_simulation_options *options = plan->options;
     double K = (double)plan->classes, L = (double)plan->logits, P = (double)plan->pattern_count;
     double F = (double)plan->features, d = (double)plan->dimension;
@@ -198,7 +208,8 @@ static double most_draws(const simulation_plan *plan) {
     return fmax(fmax(training, testing), 2 * labels * (double)plan->spurious);
 }
 
-int bang_simulation_size(int *workers, const simulation_plan *plan, bang_error *err) {
+int bang_simulation_size(int *workers, const simulation_plan *plan, bang_error *err)
+{
     const bang_simulation_options *options = plan->options;
     simulation_scratch none;
     taker count = {0};
@@ -217,7 +228,8 @@ int bang_simulation_size(int *workers, const simulation_plan *plan, bang_error *
 }
 
 int bang_simulation_scratch_init(simulation_scratch *scratch, const simulation_plan *plan,
-                                 bang_error *err) {
+                                 bang_error *err)
+{
     memset(scratch, 0, sizeof *scratch);
     taker give = {.arena = &scratch->arena};
     take_all(scratch, &give, plan);

@@ -102,7 +102,8 @@ void bang_simulation_sample(double *seen, const simulation_plan *plan, const dou
                             size_t n, const uint32_t *shown, int apart, double *noise,
                             bang_random *random);
 
-/* One run: train, prepare, test; hits (scores) are sums of credits. */
+/* One run: train, prepare factor and table, test; hits (scores) are sums of
+ * credits. */
 int bang_simulation_fit_heads(const simulation_plan *plan, simulation_scratch *scratch,
                               uint64_t run, bang_error *err);
 int bang_simulation_project(const simulation_plan *plan, simulation_scratch *scratch,

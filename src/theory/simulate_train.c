@@ -9,7 +9,8 @@
 #define PURPOSE_TRAIN BANG_PURPOSE('s', 't', 'r', 'n')
 
 void bang_simulation_label_counts(int64_t *counts, size_t classes, int64_t total,
-                                  bang_random *random) {
+                                  bang_random *random)
+{
     for (size_t k = 0; k < classes; k++) {
         int last = k + 1 == classes;
         counts[k] = last ? total : bang_random_binomial(random, total, 1 / (double)(classes - k));
@@ -17,7 +18,8 @@ void bang_simulation_label_counts(int64_t *counts, size_t classes, int64_t total
     }
 }
 
-static void fill_normals(double *out, size_t n, double deviation, bang_random *random) {
+static void fill_normals(double *out, size_t n, double deviation, bang_random *random)
+{
     if (deviation > 0)
         for (size_t i = 0; i < n; i++)
             out[i] = deviation * bang_random_normal(random);
@@ -27,7 +29,8 @@ static void fill_normals(double *out, size_t n, double deviation, bang_random *r
 
 void bang_simulation_sample(double *seen, const simulation_plan *plan, const double *coefficients,
                             size_t n, const uint32_t *shown, int apart, double *noise,
-                            bang_random *random) {
+                            bang_random *random)
+{
     size_t d = plan->dimension;
     memset(seen, 0, n * d * sizeof *seen);
     for (size_t a = 0; a < plan->pattern_count; a++) {
@@ -48,7 +51,8 @@ void bang_simulation_sample(double *seen, const simulation_plan *plan, const dou
 
 /* heads += c mu_f(k) for the features of each model: w_m(k) of infinitely many
  * samples. */
-static void add_means(const simulation_plan *plan, double *heads, size_t k) {
+static void add_means(const simulation_plan *plan, double *heads, size_t k)
+{
     size_t d = plan->dimension, K = plan->classes;
     for (size_t a = 0; a < plan->pattern_count; a++) {
         const simulation_pattern *pattern = &plan->patterns[a];
@@ -63,8 +67,8 @@ static void add_means(const simulation_plan *plan, double *heads, size_t k) {
  * the noise of a pattern's features sums up: N(0, sigma^2 |A| / n_k I) for each
  * pattern A, seen by all models that learned it. A class without samples has no
  * mean; its w(k) stays 0. */
-static void fit_mean(const simulation_plan *plan, simulation_scratch *scratch,
-                     bang_random *random) {
+static void fit_mean(const simulation_plan *plan, simulation_scratch *scratch, bang_random *random)
+{
     size_t d = plan->dimension, K = plan->classes, models = plan->models;
     bang_simulation_label_counts(scratch->counts, K, plan->options->train, random);
     for (size_t k = 0; k < K; k++) {
@@ -83,7 +87,8 @@ static void fit_mean(const simulation_plan *plan, simulation_scratch *scratch,
 
 /* x Phi_m of one training sample of class y, for all models, into seen (M, d). */
 static void draw_training(const simulation_plan *plan, simulation_scratch *scratch, size_t y,
-                          bang_random *random) {
+                          bang_random *random)
+{
     for (size_t f = 0; f < plan->features; f++)
         scratch->shown[f] = (uint32_t)y;
     bang_simulation_sample(scratch->seen, plan, plan->member, plan->models, scratch->shown,
@@ -92,7 +97,8 @@ static void draw_training(const simulation_plan *plan, simulation_scratch *scrat
 
 /* The same mean as fit_mean, by drawing and averaging every sample. */
 static int fit_mean_full(const simulation_plan *plan, simulation_scratch *scratch,
-                         bang_random *random, bang_error *err) {
+                         bang_random *random, bang_error *err)
+{
     size_t d = plan->dimension, K = plan->classes;
     memset(scratch->counts, 0, K * sizeof *scratch->counts);
     for (int64_t s = 0; s < plan->options->train; s++) {
@@ -112,7 +118,8 @@ static int fit_mean_full(const simulation_plan *plan, simulation_scratch *scratc
 }
 
 static int fit_logistic(const simulation_plan *plan, simulation_scratch *scratch,
-                        bang_random *random, bang_error *err) {
+                        bang_random *random, bang_error *err)
+{
     const bang_simulation_options *options = plan->options;
     size_t d = plan->dimension, K = plan->classes, n = (size_t)options->train;
     for (size_t s = 0; s < n; s++) {
@@ -141,7 +148,8 @@ static int fit_logistic(const simulation_plan *plan, simulation_scratch *scratch
 
 /* From the w_m to the heads of all blocks: lambda_m w_m, and their weighted sum
  * for the weight-space ensemble. */
-static void finish_heads(const simulation_plan *plan, double *heads) {
+static void finish_heads(const simulation_plan *plan, double *heads)
+{
     size_t size = plan->classes * plan->dimension;
     for (size_t m = 0; m < plan->models; m++) {
         for (size_t i = 0; i < size; i++)
@@ -153,7 +161,8 @@ static void finish_heads(const simulation_plan *plan, double *heads) {
 }
 
 int bang_simulation_fit_heads(const simulation_plan *plan, simulation_scratch *scratch,
-                              uint64_t run, bang_error *err) {
+                              uint64_t run, bang_error *err)
+{
     const bang_simulation_options *options = plan->options;
     bang_random random;
     bang_random_init(&random, options->seed, PURPOSE_TRAIN, run);

@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* sum_i a_i b_i; a and b (n). */
-static inline double vector_dot(const double *restrict a, const double *restrict b, size_t n) {
+static inline double vector_dot(const double *restrict a, const double *restrict b, size_t n)
+{
     double lanes[8] = {0};
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -21,7 +22,8 @@ static inline double vector_dot(const double *restrict a, const double *restrict
 }
 
 /* y += c x; x and y (n). */
-static inline void vector_add(double *restrict y, double c, const double *restrict x, size_t n) {
+static inline void vector_add(double *restrict y, double c, const double *restrict x, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         y[i] += c * x[i];
 }

@@ -88,8 +88,8 @@ static void compare_naive(const char *what, int64_t classes, int64_t count)
     bang_theory_value exact;
     bang_error err = {0};
     bang_theory_exact(&exact, &j.score, classes, 0.9, NULL, &err);
-    printf("%-58s %9.3f us   enumeration %10.0f us, %.0f times slower; values differ by %.1e\n", what,
-           fast * 1e6, plain * 1e6, plain / fast, fabs(value - exact.accuracy));
+    printf("%-58s %9.3f us   enumeration %10.0f us, %.0f times slower; values differ by %.1e\n",
+           what, fast * 1e6, plain * 1e6, plain / fast, fabs(value - exact.accuracy));
 }
 
 static void time_figures(void)

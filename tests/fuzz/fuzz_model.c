@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    for (char *line = text; line; ) { /* one model per line */
+    for (char *line = text; line;) { /* one model per line */
         char *end = strchr(line, '\n');
         if (end)
             *end = '\0';

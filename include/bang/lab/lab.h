@@ -52,7 +52,9 @@ typedef struct bang_lab_options {
     bang_cancel *cancel;           /* may be NULL */
 } bang_lab_options;
 #define BANG_LAB_OPTIONS_INIT                                                                      \
-    { NULL, 0, 0, 1, 0, NULL, NULL }
+    {                                                                                              \
+        NULL, 0, 0, 1, 0, NULL, NULL                                                               \
+    }
 
 typedef struct bang_lab_experiment {
     const char *name;

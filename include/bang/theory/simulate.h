@@ -33,19 +33,21 @@ typedef enum bang_simulation_draw {
 
 typedef struct bang_simulation_options {
     int64_t runs;
-    int64_t train, test;  /* samples per run */
+    int64_t train, test; /* samples per run */
     bang_simulation_fit fit;
     bang_simulation_draw draw;
-    int64_t dimension;    /* d; 0: K times the number of features, the smallest possible */
-    int full;             /* draw every coordinate of every sample instead of projections */
-    double ridge;         /* of the logistic fit */
+    int64_t dimension; /* d; 0: K times the number of features, the smallest possible */
+    int full;          /* draw every coordinate of every sample instead of projections */
+    double ridge;      /* of the logistic fit */
     uint64_t seed;
-    int threads;          /* 0: all */
+    int threads;                   /* 0: all */
     const bang_progress *progress; /* may be NULL */
     bang_cancel *cancel;           /* may be NULL */
 } bang_simulation_options;
 #define BANG_SIMULATION_OPTIONS_INIT                                                               \
-    { 1000, 20000, 10000, BANG_FIT_MEAN, BANG_DRAW_ENVIRONMENT, 0, 0, 1e-3, 1, 0, NULL, NULL }
+    {                                                                                              \
+        1000, 20000, 10000, BANG_FIT_MEAN, BANG_DRAW_ENVIRONMENT, 0, 0, 1e-3, 1, 0, NULL, NULL     \
+    }
 
 /* Mean accuracy over runs and its standard error (sd / sqrt(runs); NaN for one
  * run). ose and wse are NaN with a single model. */

@@ -123,7 +123,9 @@ typedef struct bang_theory_options {
     bang_cancel *cancel; /* may be NULL */
 } bang_theory_options;
 #define BANG_THEORY_OPTIONS_INIT                                                                   \
-    { BANG_THEORY_AUTO, 1, 0, 0, NULL }
+    {                                                                                              \
+        BANG_THEORY_AUTO, 1, 0, 0, NULL                                                            \
+    }
 
 typedef struct bang_theory_value {
     double accuracy;
@@ -167,10 +169,10 @@ int bang_theory_exact_rational(double *out, const bang_theory_score *score, int6
 
 /* The best weights. Fields that do not apply are NaN. */
 typedef struct bang_theory_best {
-    double alpha_gaussian;      /* weight of the second of two models in the WSE */
-    double wse_gaussian;        /* F_p there */
-    double alpha_exact[2];      /* the widest interval of alpha on which G is largest */
-    double wse_exact;           /* G there */
+    double alpha_gaussian; /* weight of the second of two models in the WSE */
+    double wse_gaussian;   /* F_p there */
+    double alpha_exact[2]; /* the widest interval of alpha on which G is largest */
+    double wse_exact;      /* G there */
     int has_ose;
     double ose_weights[BANG_THEORY_MAX_MODELS]; /* Gaussian; they sum to 1 */
     double ose_gaussian;
