@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +154,39 @@ static void test_second_writer_is_refused(void **state)
     assert_int_equal(bang_file_begin(&second, path, &err), 0);
     bang_file_discard(second);
     check_content(path, "mine");
+}
+
+/* Stands in for the system's: another run may write, rename and let go between
+ * our opening of the part file and our locking of it, and a third one may have
+ * begun and died. */
+static const char *stolen_part, *stolen_target;
+
+int flock(int descriptor, int operation)
+{
+    if (stolen_part) {
+        if (write(descriptor, "theirs", 6) != 6 || rename(stolen_part, stolen_target) < 0 ||
+            close(open(stolen_part, O_WRONLY | O_CREAT, 0666)) < 0)
+            return -1;
+        stolen_part = NULL;
+    }
+    return (int)syscall(SYS_flock, descriptor, operation);
+}
+
+static void test_lock_on_a_file_that_was_renamed(void **state)
+{
+    const char *path = in_folder(*state, "out"), *part = in_folder(*state, ".out.bang-part");
+    bang_file *file;
+    put(path, "old");
+    stolen_part = part;
+    stolen_target = path;
+    assert_int_equal(bang_file_begin(&file, path, NULL), 0);
+    assert_null(stolen_part);
+    check_content(path, "theirs");
+    bang_file_write(file, "mine", 4);
+    check_content(path, "theirs");
+    assert_int_equal(bang_file_commit(file, NULL), 0);
+    check_content(path, "mine");
+    assert_false(exists(part));
 }
 
 struct race {
@@ -384,6 +419,7 @@ int main(void)
         IN_FOLDER(test_many_writes_of_any_size),
         IN_FOLDER(test_killed_writer_changes_nothing),
         IN_FOLDER(test_second_writer_is_refused),
+        IN_FOLDER(test_lock_on_a_file_that_was_renamed),
         IN_FOLDER(test_racing_writers_never_mix),
         IN_FOLDER(test_failed_write_leaves_the_target),
         IN_FOLDER(test_bad_targets),

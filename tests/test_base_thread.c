@@ -125,7 +125,7 @@ static int fail_from_100(void *context, size_t index, int worker, bang_error *er
 static void test_lowest_of_many_failures(void **state)
 {
     (void)state;
-    for (int repeat = 0; repeat < 2000; repeat++) {
+    for (int repeat = 0; repeat < 200; repeat++) {
         bang_error err = {0};
         assert_int_equal(bang_parallel_for(ITEMS, WORKERS, fail_from_100, NULL, NULL, &err),
                          BANG_EDATA);

@@ -1,5 +1,5 @@
 /* The simulation at full size: against exact theory at finite noise, and both
- * paths against each other with enough runs to see a difference of .003. */
+ * paths against each other with enough runs to see a difference of .005. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +132,7 @@ static void test_finite_noise_is_theory(void **state)
 /* Projected and full, for every fit and draw, d at its least and above it. */
 static void compare_paths(bang_theory_problem *problem, int64_t more)
 {
-    static const int64_t runs[3] = {20000, 3000, 20000}; /* by fit */
+    static const int64_t runs[3] = {8000, 1500, 8000}; /* by fit */
     int64_t features = 0;
     for (size_t i = 0; i < problem->pattern_count; i++)
         features += problem->patterns[i].invariant + problem->patterns[i].spurious;

@@ -190,9 +190,14 @@ static int run_predictions(cli *c, request *r)
     int status = CLI_USAGE;
     if (!cli_usage_failed(c)) {
         int extras = (r->failure ? PREDICT_FAILURE : 0) | (r->polynomial ? PREDICT_POLYNOMIAL : 0);
+        cli_bar bar;
+        cli_bar_start(&bar, c, "theory");
+        r->options.progress = &bar.progress;
         int rc = predict(&p, &problem, &r->options, extras, &err);
         if (rc == 0 && r->best)
             rc = bang_theory_find_best(&best, &problem, &r->options, &err);
+        cli_bar_finish(&bar);
+        r->options.progress = NULL;
         if (rc < 0) {
             status = cli_fail(c, &err);
         } else if (c->json) {

@@ -1,5 +1,5 @@
 #include <math.h>
-#include <stdio.h>
+#include <stdint.h>
 
 #include "bang/report/chart.h"
 #include "report/draw.h"
@@ -91,10 +91,13 @@ static double tick_width(const double *values, size_t count)
     return widest;
 }
 
+/* Every 1st, 2nd, 5th, 10th ... that leaves this much room for a label. */
 static size_t label_every(double needed, double cell)
 {
-    double every = ceil(needed / cell);
-    return every < 1 ? 1 : (size_t)every;
+    size_t every = 1;
+    for (int i = 0; (double)every * cell < needed && every < SIZE_MAX / 10; i++)
+        every = i % 3 == 1 ? every / 2 * 5 : every * 2;
+    return every;
 }
 
 /* How many panels stand in a row: as many as keep their cells readable, in

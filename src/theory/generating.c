@@ -22,18 +22,26 @@
  * sure to win, and such t are dropped. Nodes far from theta = 0 are dropped
  * when a bound of their contribution is below 1e-17; for large K few are left.
  *
+ * With two circles or more, the inner one is done by a fast Fourier transform
+ * over its nodes for all levels at once, unless few of them are left. The nodes
+ * of the outer circle are shared out between threads and summed in order.
+ *
  * With noise tau, A becomes sum_a P(S_2 = a) Phi((u-a)/tau) and t becomes an
  * integral over u = V + t + tau z (trapezoid); see points.c.
  */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "theory/complex.h"
 #include "theory/exact.h"
+#include "theory/fourier.h"
 #include "theory/levels.h"
+#include "theory/loss.h"
 #include "theory/points.h"
+#include "theory/poisson.h"
 
-enum { MAX_CIRCLES = 16, DIRECT_CLASSES = 12 };
+enum { MAX_CIRCLES = 16, DIRECT_CLASSES = 12, THREADS_WORTH = 5 /* milliseconds */ };
 
 /* One group: its Poisson probabilities and the roots of unity of its nodes. */
 typedef struct circle {
@@ -52,12 +60,23 @@ typedef struct generating {
     circle circle[MAX_CIRCLES];
     level_set wrong, right; /* values of S_2 and of V + S_1 */
     point_set points;
-    double scale;     /* prod of inverse_peak / nodes */
-    double max_decay; /* nodes with a larger decay are dropped */
-    complex_pair *wrong_fold[MAX_CIRCLES + 1], *right_fold[MAX_CIRCLES + 1];
-    complex_pair *pmf; /* one group's probabilities times phases */
-    size_t node[MAX_CIRCLES];
+    double scale;           /* prod of inverse_peak / nodes */
+    double max_decay;       /* nodes with a larger decay are dropped */
+    struct walker *walkers; /* (threads) */
+    double *sums;           /* (nodes of the outer circle) */
+    atomic_size_t done;
 } generating;
+
+/* What one thread needs to walk through nodes: fold g holds the probabilities
+ * of the levels of the first g groups at the present node. */
+typedef struct walker {
+    const generating *s;
+    complex_pair *wrong[MAX_CIRCLES + 1], *right[MAX_CIRCLES + 1];
+    complex_pair *wrong_table, *right_table; /* (nodes of the last circle, levels) */
+    complex_pair *pmf;                       /* one group's probabilities times phases */
+    complex_pair *suffix;                    /* (wrong levels + 1) */
+    size_t node[MAX_CIRCLES];
+} walker;
 
 /* log of P(Poisson(n) = n + shift) / P(Poisson(n) = n) */
 static double log_ratio(double n, double shift)
@@ -80,65 +99,19 @@ static size_t choose_nodes(int64_t n)
     return (size_t)ceil(high);
 }
 
-/* The stretch around the mean of Poisson(mean) outside which less than limit
- * lies, cut at n. Chernoff: P(X >= k), P(X <= k) <= exp(k - mean - k log(k/mean)). */
-static void poisson_stretch(int64_t *low, int64_t *high, double mean, int64_t n, double limit)
-{
-    double bound = log(limit), span = 4 + 12 * sqrt(mean) + 2 * mean;
-    double inside = mean, outside = mean + fmax(span, 60 - 2 * bound);
-    while (outside - inside > 0.5) {
-        double k = 0.5 * (inside + outside);
-        if (k - mean - k * log(k / mean) < bound)
-            outside = k;
-        else
-            inside = k;
-    }
-    *high = outside < (double)n ? (int64_t)ceil(outside) : n;
-    inside = mean;
-    outside = 0;
-    while (inside - outside > 0.5 && -mean < bound) {
-        double k = 0.5 * (inside + outside);
-        if (k - mean - k * log(k / mean) < bound)
-            outside = k;
-        else
-            inside = k;
-    }
-    *low = (int64_t)floor(outside);
-    if (*low > *high)
-        *low = *high;
-}
-
-/* P(Poisson(mean) = k) for low <= k <= high, by recurrence from the largest
- * one, whose own value follows from Stirling's series: near the bulk every
- * value is then good to a few roundings, which exp(k log mean - mean -
- * lgamma(k+1)) would not be. */
-static void poisson_table(double *out, double mean, int64_t low, int64_t high)
-{
-    double mode = fmin(fmax(floor(mean), (double)low), (double)high);
-    double value;
-    if (mode < 16) {
-        value = exp(-mean);
-        for (double k = 1; k <= mode; k++)
-            value *= mean / k;
-    } else {
-        double d = (mean - mode) / mode, i = 1 / (mode * mode);
-        double series = (1.0 / 12 - i * (1.0 / 360 - i * (1.0 / 1260 - i / 1680))) / mode;
-        value = exp(mode * (log1p(d) - d) - series) / sqrt(2 * acos(-1.0) * mode);
-    }
-    size_t at = (size_t)((int64_t)mode - low), count = (size_t)(high - low + 1);
-    out[at] = value;
-    for (size_t j = at; j + 1 < count; j++)
-        out[j + 1] = out[j] * mean / (double)(low + (int64_t)j + 1);
-    for (size_t j = at; j > 0; j--)
-        out[j - 1] = out[j] * (double)(low + (int64_t)j) / mean;
-}
-
+/* transformed: its nodes are reached by a Fourier transform. */
 static void choose_stretches(circle *o, const exact_case *c, const bang_theory_group *group,
-                             double limit)
+                             int transformed, double limit)
 {
     double n = (double)group->count;
     o->n = group->count;
     o->nodes = choose_nodes(o->n);
+    if (transformed) {
+        size_t nodes = 1;
+        while (nodes < o->nodes)
+            nodes *= 2;
+        o->nodes = nodes;
+    }
     poisson_stretch(&o->same_low, &o->same_high, n * c->same, o->n, limit);
     poisson_stretch(&o->other_low, &o->other_high, n * c->other, o->n, limit);
 }
@@ -153,9 +126,9 @@ static double tail_limit(const exact_case *c)
 }
 
 static int setup_circle(circle *o, const exact_case *c, const bang_theory_group *group,
-                        bang_arena *arena)
+                        int transformed, bang_arena *arena)
 {
-    choose_stretches(o, c, group, tail_limit(c));
+    choose_stretches(o, c, group, transformed, tail_limit(c));
     double n = (double)o->n, peak;
     o->root = bang_arena_alloc(arena, o->nodes, sizeof *o->root);
     o->same = bang_arena_alloc(arena, (size_t)(o->same_high - o->same_low + 1), sizeof *o->same);
@@ -203,95 +176,25 @@ static void fold(complex_pair *out, const complex_pair *in, const complex_pair *
     }
 }
 
-/* full^(K-1) - F for one t: the loss. full = sum of all probabilities of S_2
- * at this node; over = those >= V+t, above = those > V+t (equal when there is
- * no tie). */
-typedef struct tail {
-    complex_pair full, log_full;
-    complex_pair over, above;
-    int tie;
-} tail;
-
-static complex_pair loss_direct(const tail *t, int64_t classes)
+/* The loss at one node: sum over the points of P(S_1) times loss, turned back
+ * by exp(-i n theta) for the coefficient. */
+static double node_loss(walker *w, const complex_pair *wrong, const complex_pair *right)
 {
-    complex_pair below = complex_sub(t->full, t->over), power = {1, 0}, full = {1, 0};
-    complex_pair sum = {1, 0}, upto = complex_sub(t->full, t->above);
-    for (int64_t k = 1; k < classes; k++) {
-        full = complex_mul(full, t->full);
-        power = complex_mul(power, t->tie ? upto : below);
-        sum = complex_mul(sum, below); /* sum_{j<=k} upto^j below^(k-j) */
-        if (t->tie)
-            sum = complex_add(sum, power);
-    }
-    if (t->tie)
-        sum = complex_scale(sum, 1 / (double)classes);
-    return complex_sub(full, sum);
-}
-
-/* log(full - part), through log1p where part is small so that the error of the
- * power (K-1) log stays at rounding level for any K. */
-static complex_pair log_without(const tail *t, complex_pair part)
-{
-    double size = complex_norm(t->full);
-    if (complex_norm(part) < 0.25 * size) {
-        complex_pair ratio = complex_div(part, t->full);
-        complex_pair minus = {-ratio.re, -ratio.im};
-        return complex_add(t->log_full, complex_log1p(minus));
-    }
-    return complex_log(complex_sub(t->full, part));
-}
-
-static complex_pair loss_by_logs(const tail *t, double classes)
-{
-    complex_pair whole = complex_exp(complex_scale(t->log_full, classes - 1));
-    complex_pair below = complex_sub(t->full, t->over);
-    if (!t->tie) {
-        if (below.re == 0 && below.im == 0)
-            return whole;
-        complex_pair log_below = log_without(t, t->over);
-        complex_pair gain = complex_scale(complex_sub(log_below, t->log_full), classes - 1);
-        if (complex_norm(whole) > 0 && gain.re < 30)
-            return complex_scale(complex_mul(whole, complex_expm1(gain)), -1);
-        return complex_sub(whole, complex_exp(complex_scale(log_below, classes - 1)));
-    }
-    /* F = base^(K-1) ((1+u)^K - 1)/(K u), base the larger of A and A+B */
-    complex_pair upto = complex_sub(t->full, t->above);
-    complex_pair at = complex_sub(t->over, t->above);
-    int from_below = complex_norm(below) >= complex_norm(upto);
-    complex_pair base = from_below ? below : upto;
-    if (base.re == 0 && base.im == 0)
-        return whole;
-    complex_pair u = complex_div(from_below ? at : complex_scale(at, -1), base);
-    complex_pair factor = {1, 0};
-    if (u.re != 0 || u.im != 0)
-        factor = complex_div(complex_expm1(complex_scale(complex_log1p(u), classes)),
-                             complex_scale(u, classes));
-    complex_pair log_base = log_without(t, from_below ? t->over : t->above);
-    complex_pair f = complex_mul(complex_exp(complex_scale(log_base, classes - 1)), factor);
-    return complex_sub(whole, f);
-}
-
-/* The loss at one node: sum over the points of P(S_1) times loss. */
-static complex_pair node_loss(generating *s)
-{
-    const complex_pair *right = s->right_fold[s->circles];
-    complex_pair *wrong = s->wrong_fold[s->circles]; /* becomes its suffix sums */
-    const point_set *points = &s->points;
+    const generating *s = w->s;
+    complex_pair *suffix = w->suffix, sum = {0, 0};
     tail t = {0};
     for (size_t g = 0; g < s->circles; g++) {
         double mean = (double)s->circle[g].n * s->c->other;
-        complex_pair root = s->circle[g].root[s->node[g]];
+        complex_pair root = s->circle[g].root[w->node[g]];
         t.log_full.re -= mean * (1 - root.re);
         t.log_full.im += mean * root.im;
     }
     t.full = complex_exp(t.log_full);
-    complex_pair *suffix = points->suffix;
     suffix[s->wrong.count] = (complex_pair){0, 0};
     for (size_t i = s->wrong.count; i-- > 0;)
         suffix[i] = complex_add(suffix[i + 1], wrong[i]);
-    complex_pair sum = {0, 0};
-    for (size_t i = 0; i < points->count; i++) {
-        const point *p = &points->points[i];
+    for (size_t i = 0; i < s->points.count; i++) {
+        const point *p = &s->points.points[i];
         complex_pair weight = {0, 0};
         for (size_t j = 0; j < p->right_count; j++)
             weight =
@@ -302,47 +205,120 @@ static complex_pair node_loss(generating *s)
             t.over =
                 complex_add(t.over, complex_scale(wrong[p->wrong_first + j], p->wrong_weight[j]));
         t.tie = p->tie;
-        complex_pair loss = s->c->classes <= DIRECT_CLASSES
-                                ? loss_direct(&t, s->c->classes)
-                                : loss_by_logs(&t, (double)s->c->classes);
-        sum = complex_add(sum, complex_mul(weight, loss));
+        sum = complex_add(sum, complex_mul(weight, tail_loss(&t, s->c->classes)));
+    }
+    for (size_t g = 0; g < s->circles; g++) {
+        const circle *o = &s->circle[g];
+        complex_pair root = o->root[(size_t)o->n % o->nodes * w->node[g] % o->nodes];
+        sum = complex_mul(sum, (complex_pair){root.re, -root.im});
+    }
+    return sum.re;
+}
+
+/* How much |full| has decayed at node j of a circle, as an exponent. */
+static double node_decay(const generating *s, size_t g, size_t j)
+{
+    return (double)s->circle[g].n * s->c->other * (1 - s->circle[g].root[j].re);
+}
+
+/* Folds node j of circle g into both level sets. */
+static void fold_node(walker *w, size_t g, size_t j)
+{
+    const circle *o = &w->s->circle[g];
+    w->node[g] = j;
+    phased(w->pmf, o, j, o->other, o->other_low, o->other_high);
+    fold(w->wrong[g + 1], w->wrong[g], w->pmf, &w->s->wrong.steps[g]);
+    phased(w->pmf, o, j, o->same, o->same_low, o->same_high);
+    fold(w->right[g + 1], w->right[g], w->pmf, &w->s->right.steps[g]);
+}
+
+/* table (nodes, levels): the fold of the last circle at all its nodes. The sum
+ * over a with phase exp(i a theta_j) is a Fourier transform in a. */
+static void fold_all(complex_pair *table, const complex_pair *in, const circle *o,
+                     const level_step *step, const double *p)
+{
+    memset(table, 0, o->nodes * step->count * sizeof *table);
+    for (size_t i = 0; i < step->previous; i++)
+        for (size_t a = 0; a < step->range; a++) {
+            size_t row = (size_t)(step->low + (int64_t)a) & (o->nodes - 1);
+            complex_pair *to = &table[row * step->count + step->next[i * step->range + a]];
+            to->re += in[i].re * p[a];
+            to->im += in[i].im * p[a];
+        }
+    fourier_columns(table, o->nodes, step->count, o->root);
+}
+
+/* Is the transform cheaper than folding the nodes that are left one by one? */
+static int transform_pays(const generating *s, size_t g, double decay)
+{
+    const level_step *wrong = &s->wrong.steps[g], *right = &s->right.steps[g];
+    double left = 0, nodes = (double)s->circle[g].nodes;
+    for (size_t j = 0; j < s->circle[g].nodes; j++)
+        left += decay + node_decay(s, g, j) <= s->max_decay;
+    double folding = (double)(wrong->previous * wrong->range + right->previous * right->range);
+    return left * folding > 2 * nodes * log2(nodes) * (double)(wrong->count + right->count);
+}
+
+static double sum_last_circle(walker *w, size_t g, double decay)
+{
+    const generating *s = w->s;
+    const circle *o = &s->circle[g];
+    const level_step *wrong = &s->wrong.steps[g], *right = &s->right.steps[g];
+    int all = w->wrong_table && transform_pays(s, g, decay);
+    if (all) {
+        fold_all(w->wrong_table, w->wrong[g], o, wrong, o->other);
+        fold_all(w->right_table, w->right[g], o, right, o->same);
+    }
+    double sum = 0;
+    for (size_t j = 0; j < o->nodes; j++) {
+        if (decay + node_decay(s, g, j) > s->max_decay)
+            continue;
+        w->node[g] = j;
+        if (!all)
+            fold_node(w, g, j);
+        sum +=
+            all ? node_loss(w, w->wrong_table + j * wrong->count, w->right_table + j * right->count)
+                : node_loss(w, w->wrong[g + 1], w->right[g + 1]);
     }
     return sum;
 }
 
-/* Sums Re(loss exp(-i n theta)) over the nodes of circles g, g+1, ...; the
- * folds of the circles before are in place. The first circle needs only half
- * of its nodes, the others being conjugates. */
-static double sum_nodes(generating *s, size_t g, double decay, double weight)
+/* Sums the losses of all nodes of circle g and after; the folds of the circles
+ * before are in place. */
+static double sum_circles(walker *w, size_t g, double decay)
 {
-    if (g == s->circles) {
-        complex_pair loss = node_loss(s);
-        for (size_t i = 0; i < s->circles; i++) {
-            const circle *o = &s->circle[i];
-            size_t at = (size_t)o->n % o->nodes * s->node[i] % o->nodes;
-            complex_pair back = {o->root[at].re, -o->root[at].im};
-            loss = complex_mul(loss, back);
-        }
-        return weight * loss.re;
-    }
-    const circle *o = &s->circle[g];
-    size_t last = g == 0 ? o->nodes / 2 : o->nodes - 1;
+    const generating *s = w->s;
+    if (g == s->circles)
+        return node_loss(w, w->wrong[g], w->right[g]);
+    if (g + 1 == s->circles)
+        return sum_last_circle(w, g, decay);
     double sum = 0;
-    for (size_t j = 0; j <= last; j++) {
-        double here = decay + (double)o->n * s->c->other * (1 - o->root[j].re);
-        if (here > s->max_decay)
+    for (size_t j = 0; j < s->circle[g].nodes; j++) {
+        double here = decay + node_decay(s, g, j);
+        if (here > s->max_decay || bang_cancelled(s->c->options->cancel))
             continue;
-        s->node[g] = j;
-        phased(s->pmf, o, j, o->other, o->other_low, o->other_high);
-        fold(s->wrong_fold[g + 1], s->wrong_fold[g], s->pmf, &s->wrong.steps[g]);
-        phased(s->pmf, o, j, o->same, o->same_low, o->same_high);
-        fold(s->right_fold[g + 1], s->right_fold[g], s->pmf, &s->right.steps[g]);
-        int alone = g > 0 || j == 0 || 2 * j == o->nodes;
-        sum += sum_nodes(s, g + 1, here, alone ? weight : 2 * weight);
-        if (bang_cancelled(s->c->options->cancel))
-            return NAN;
+        fold_node(w, g, j);
+        sum += sum_circles(w, g + 1, here);
     }
     return sum;
+}
+
+/* One node of the outer circle. Only half of them are walked: the others are
+ * conjugates. */
+static int outer_node(void *context, size_t j, int worker, bang_error *err)
+{
+    (void)err;
+    generating *s = context;
+    walker *w = &s->walkers[worker];
+    size_t nodes = s->circle[0].nodes;
+    double decay = node_decay(s, 0, j);
+    if (decay <= s->max_decay) {
+        fold_node(w, 0, j);
+        double sum = sum_circles(w, 1, decay);
+        s->sums[j] = j == 0 || 2 * j == nodes ? sum : 2 * sum;
+    }
+    bang_progress_step(s->c->options->progress, atomic_fetch_add(&s->done, 1) + 1, nodes / 2 + 1);
+    return 0;
 }
 
 /* The real probabilities, at theta = 0, tell which points and nodes matter. */
@@ -405,6 +381,31 @@ static size_t longest(const level_set *levels)
     return most;
 }
 
+static int setup_walker(walker *w, const generating *s, bang_arena *arena)
+{
+    size_t wrong = longest(&s->wrong), right = longest(&s->right), last = s->circles - 1;
+    w->s = s;
+    w->pmf = bang_arena_alloc(arena, wrong + right, sizeof *w->pmf);
+    w->suffix = bang_arena_alloc(arena, s->wrong.count + 1, sizeof *w->suffix);
+    for (size_t g = 0; g <= s->circles; g++) {
+        w->wrong[g] = bang_arena_alloc(arena, wrong, sizeof *w->wrong[g]);
+        w->right[g] = bang_arena_alloc(arena, right, sizeof *w->right[g]);
+        if (!w->wrong[g] || !w->right[g])
+            return -1;
+    }
+    if (!w->pmf || !w->suffix)
+        return -1;
+    w->wrong[0][0] = w->right[0][0] = (complex_pair){1, 0};
+    if (last > 0 && transform_pays(s, last, 0)) {
+        size_t nodes = s->circle[last].nodes;
+        w->wrong_table = bang_arena_alloc(arena, nodes * s->wrong.count, sizeof *w->pmf);
+        w->right_table = bang_arena_alloc(arena, nodes * s->right.count, sizeof *w->pmf);
+        if (!w->wrong_table || !w->right_table)
+            return -1;
+    }
+    return 0;
+}
+
 static int setup(generating *s, bang_arena *arena, bang_error *err)
 {
     const exact_case *c = s->c;
@@ -413,7 +414,7 @@ static int setup(generating *s, bang_arena *arena, bang_error *err)
     s->scale = 1;
     for (size_t g = 0; g < s->circles; g++) {
         circle *o = &s->circle[g];
-        if (setup_circle(o, c, &c->groups[g], arena) < 0)
+        if (setup_circle(o, c, &c->groups[g], g > 0 && g + 1 == s->circles, arena) < 0)
             return bang_fail_memory(err);
         low[0][g] = o->other_low;
         high[0][g] = o->other_high;
@@ -430,16 +431,9 @@ static int setup(generating *s, bang_arena *arena, bang_error *err)
         return rc;
     size_t most = longest(&s->wrong) + longest(&s->right);
     double *real = bang_arena_alloc(arena, 3 * most, sizeof *real);
-    s->pmf = bang_arena_alloc(arena, most, sizeof *s->pmf);
-    for (size_t g = 0; g <= s->circles; g++) {
-        s->wrong_fold[g] = bang_arena_alloc(arena, longest(&s->wrong), sizeof *s->wrong_fold[g]);
-        s->right_fold[g] = bang_arena_alloc(arena, longest(&s->right), sizeof *s->right_fold[g]);
-        if (!s->wrong_fold[g] || !s->right_fold[g])
-            return bang_fail_memory(err);
-    }
-    if (!real || !s->pmf)
+    s->sums = bang_arena_alloc(arena, s->circle[0].nodes / 2 + 1, sizeof *s->sums);
+    if (!real || !s->sums)
         return bang_fail_memory(err);
-    s->wrong_fold[0][0] = s->right_fold[0][0] = (complex_pair){1, 0};
     real_fold(real, &s->wrong, s, 0, real + 2 * most);
     real_fold(real + most, &s->right, s, 1, real + 2 * most);
     double limit = 1e-18;
@@ -451,49 +445,66 @@ static int setup(generating *s, bang_arena *arena, bang_error *err)
     return rc;
 }
 
+static int sum_outer_circle(double *loss, generating *s, bang_arena *arena, bang_error *err)
+{
+    int threads = s->c->options->threads > 0 ? s->c->options->threads : bang_threads_available();
+    if (1e3 * generating_cost(s->c) < THREADS_WORTH)
+        threads = 1;
+    size_t count = s->circle[0].nodes / 2 + 1;
+    s->walkers = bang_arena_alloc(arena, (size_t)threads, sizeof *s->walkers);
+    for (int i = 0; i < threads; i++)
+        if (!s->walkers || setup_walker(&s->walkers[i], s, arena) < 0)
+            return bang_fail_memory(err);
+    int rc = bang_parallel_for(count, threads, outer_node, s, s->c->options->cancel, err);
+    *loss = 0;
+    for (size_t j = 0; j < count; j++)
+        *loss += s->scale * s->sums[j];
+    return rc;
+}
+
 int generating_accuracy(double *out, const exact_case *c, bang_error *err)
 {
     bang_arena arena = {0};
     generating s = {.c = c};
+    double loss = 0;
     int rc = setup(&s, &arena, err);
-    if (rc == 0) {
-        double loss = s.points.count ? s.scale * sum_nodes(&s, 0, 0, 1) : 0;
-        if (isnan(loss))
-            rc = bang_fail(err, BANG_ECANCELLED, "interrupted");
-        *out = 1 - loss;
-    }
+    if (rc == 0 && s.points.count)
+        rc = sum_outer_circle(&loss, &s, &arena, err);
+    *out = 1 - loss;
     bang_arena_release(&arena);
     return rc;
 }
 
-/* Nodes times what one costs: the fold of the last circle and the points. */
+/* Nodes times what one costs: the fold or transform of the last circle and the
+ * points. */
 double generating_cost(const exact_case *c)
 {
     if (c->group_count > MAX_CIRCLES)
         return INFINITY;
-    double limit = tail_limit(c), nodes = 0.5, wrong_fold = 1, right_fold = 1;
-    int64_t low[2][MAX_CIRCLES], high[2][MAX_CIRCLES];
+    double limit = tail_limit(c), nodes = 0.5, folding = 0, transform = 0;
+    int64_t low[2][MAX_CIRCLES] = {{0}}, high[2][MAX_CIRCLES] = {{0}};
     for (size_t g = 0; g < c->group_count; g++) {
         circle o = {0};
-        choose_stretches(&o, c, &c->groups[g], limit);
+        int transformed = g > 0 && g + 1 == c->group_count;
+        choose_stretches(&o, c, &c->groups[g], transformed, limit);
         low[0][g] = o.other_low;
         high[0][g] = o.other_high;
         low[1][g] = o.same_low;
         high[1][g] = o.same_high;
         /* for large K only about 20 nodes around 0 survive */
         nodes *= c->classes > 100 ? fmin(24, (double)o.nodes) : (double)o.nodes;
-        if (g + 1 == c->group_count) {
-            wrong_fold =
-                levels_bound(c->groups, g, low[0], high[0]) * (double)(high[0][g] - low[0][g] + 1);
-            right_fold =
-                levels_bound(c->groups, g, low[1], high[1]) * (double)(high[1][g] - low[1][g] + 1);
-        }
+        if (g + 1 < c->group_count)
+            continue;
+        transform = transformed && c->classes <= 100 ? 2 * log2((double)o.nodes) : INFINITY;
+        for (int i = 0; i < 2; i++)
+            folding +=
+                levels_bound(c->groups, g, low[i], high[i]) * (double)(high[i][g] - low[i][g] + 1);
     }
-    if (wrong_fold + right_fold > 2e8) /* memory */
+    double wrong = levels_bound(c->groups, c->group_count, low[0], high[0]);
+    double right = levels_bound(c->groups, c->group_count, low[1], high[1]);
+    if (folding > 2e8) /* memory */
         return INFINITY;
-    double points = levels_bound(c->groups, c->group_count, low[1], high[1]);
-    if (c->noise > 0)
-        points *= 60;
+    double points = c->noise > 0 ? 60 * right : right;
     double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
-    return nodes * (2e-9 * (wrong_fold + right_fold) + power * points);
+    return nodes * (2e-9 * fmin(folding, transform * (wrong + right)) + power * points);
 }

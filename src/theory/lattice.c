@@ -125,6 +125,9 @@ int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
 {
     bang_arena arena = {0};
     lattice s = {.c = c};
+    uint64_t done = 0, features = 0;
+    for (size_t g = 0; g < c->group_count; g++)
+        features += (uint64_t)c->groups[g].count;
     int64_t low[MAX_GROUPS], high[MAX_GROUPS];
     full_ranges(c, low, high);
     int rc =
@@ -144,6 +147,7 @@ int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
                 find_predecessors(from, &s.levels, coefficient, c->tolerance);
                 for (int64_t i = 0; i < c->groups[g].count && rc == 0; i++) {
                     add_feature(&s, from, coefficient > 0);
+                    bang_progress_step(c->options->progress, ++done, features);
                     if (bang_cancelled(c->options->cancel))
                         rc = bang_fail(err, BANG_ECANCELLED, "interrupted");
                 }

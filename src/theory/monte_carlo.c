@@ -2,6 +2,7 @@
  * fixed size, each with a stream of its own, and summed in the order of the
  * blocks, so the result does not depend on the number of threads. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "bang/base/random.h"
@@ -14,6 +15,8 @@ typedef struct sampler {
     double *logits;  /* (threads, K) scratch */
     double *sum;     /* (blocks) */
     double *squares; /* (blocks) */
+    size_t blocks;
+    atomic_size_t done;
 } sampler;
 
 /* Adds group g to the logits. Few features are drawn one by one, many class by
@@ -66,6 +69,7 @@ static int sample_block(void *context, size_t block, int worker, bang_error *err
         s->sum[block] += credit;
         s->squares[block] += credit * credit;
     }
+    bang_progress_step(s->c->options->progress, atomic_fetch_add(&s->done, 1) + 1, s->blocks);
     return 0;
 }
 
@@ -86,7 +90,7 @@ int monte_carlo_accuracy(double *out, double *standard_error, const exact_case *
     int64_t wanted = options->samples > 0 ? options->samples : default_samples(c);
     size_t blocks = (size_t)((wanted + BLOCK - 1) / BLOCK);
     int threads = options->threads > 0 ? options->threads : bang_threads_available();
-    sampler s = {.c = c};
+    sampler s = {.c = c, .blocks = blocks};
     s.logits = calloc((size_t)threads * (size_t)c->classes, sizeof *s.logits);
     s.sum = calloc(blocks, sizeof *s.sum);
     s.squares = calloc(blocks, sizeof *s.squares);

@@ -150,8 +150,7 @@ int points_build(point_set *out, const exact_case *c, const level_set *wrong,
                  .arena = arena,
                  .out = out};
     b.wrong_suffix = bang_arena_alloc(arena, wrong->count + 1, sizeof *b.wrong_suffix);
-    out->suffix = bang_arena_alloc(arena, wrong->count + 1, sizeof *out->suffix);
-    if (!b.wrong_suffix || !out->suffix)
+    if (!b.wrong_suffix)
         return bang_fail_memory(err);
     for (size_t i = wrong->count; i-- > 0;)
         b.wrong_suffix[i] = b.wrong_suffix[i + 1] + wrong_probability[i];

@@ -4,7 +4,6 @@
 #ifndef BANG_THEORY_POINTS_H
 #define BANG_THEORY_POINTS_H
 
-#include "theory/complex.h"
 #include "theory/exact.h"
 #include "theory/levels.h"
 
@@ -24,7 +23,6 @@ typedef struct point {
 typedef struct point_set {
     size_t count;
     point *points;
-    complex_pair *suffix; /* (levels of S_2 + 1) scratch for suffix sums */
 } point_set;
 
 /* Points whose loss, weight min(1, (K-1) P(S_2 >= u)), is below limit over

@@ -242,6 +242,7 @@ int series_accuracy(double *out, const exact_case *c, bang_error *err)
         double target = c->invariant + s.value[order[begin]];
         sum += c->noise > 0 ? level_with_noise(&s, target, order + begin, end - begin)
                             : level_small_noise(&s, target, order + begin, end - begin);
+        bang_progress_step(c->options->progress, end, s.terms);
         if (bang_cancelled(c->options->cancel))
             rc = bang_fail(err, BANG_ECANCELLED, "interrupted");
     }

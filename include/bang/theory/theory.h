@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "bang/base/error.h"
+#include "bang/base/progress.h"
 #include "bang/base/thread.h"
 
 enum {
@@ -117,14 +118,15 @@ int bang_theory_method_parse(bang_theory_method *out, const char *name);
 
 typedef struct bang_theory_options {
     bang_theory_method method;
-    uint64_t seed;       /* Monte Carlo */
-    int64_t samples;     /* Monte Carlo; 0: as many as a few seconds allow */
-    int threads;         /* Monte Carlo; 0: all */
-    bang_cancel *cancel; /* may be NULL */
+    uint64_t seed;                 /* Monte Carlo */
+    int64_t samples;               /* Monte Carlo; 0: as many as a few seconds allow */
+    int threads;                   /* 0: all */
+    bang_cancel *cancel;           /* may be NULL */
+    const bang_progress *progress; /* may be NULL */
 } bang_theory_options;
 #define BANG_THEORY_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        BANG_THEORY_AUTO, 1, 0, 0, NULL                                                            \
+        BANG_THEORY_AUTO, 1, 0, 0, NULL, NULL                                                      \
     }
 
 typedef struct bang_theory_value {
@@ -158,7 +160,8 @@ double bang_theory_gaussian_argument(const bang_theory_score *score, double shif
 
 /* G as a polynomial in p with exact rational coefficients, in the small-noise
  * limit, such as "1 - 4/81 p^4 - 8/243 p^5"; the caller frees it. Coefficients
- * must be rational to 12 digits. BANG_EUSAGE when the case is too large. */
+ * may be any numbers, since only the order of logits matters. BANG_EUSAGE when
+ * the case is too large. */
 int bang_theory_polynomial(char **out, const bang_theory_score *score, int64_t classes,
                            bang_error *err);
 
