@@ -41,6 +41,8 @@ static void test_against_enumeration(void **state)
         {3, 2, 1, {-1}, {5}},
         {6, 1, 1, {1}, {5}},
         {3, 0.09, 2, {0.09, 0.49}, {4, 3}},
+        {3, 1, 2, {0.5772156649015, 1}, {3, 4}}, /* no common unit */
+        {2, 0.4, 2, {-0.5772156649015, 1}, {3, 4}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int p = 1; p <= 10; p += 3) {

@@ -90,6 +90,8 @@ static int choose_method(const exact_method **out, const exact_case *c, bang_err
             *out = &methods[i];
         }
     }
+    if (!*out && wanted == BANG_THEORY_AUTO && generating_refined_cost(c) < PATIENCE)
+        *out = &methods[0];
     return 0;
 }
 

@@ -19,6 +19,7 @@ typedef struct exact_case {
 } exact_case;
 
 double generating_cost(const exact_case *c);
+double generating_refined_cost(const exact_case *c); /* closer, and itself some work */
 int generating_accuracy(double *out, const exact_case *c, bang_error *err);
 
 double lattice_cost(const exact_case *c);

@@ -33,26 +33,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "theory/circle.h"
 #include "theory/complex.h"
 #include "theory/exact.h"
 #include "theory/fourier.h"
 #include "theory/levels.h"
 #include "theory/loss.h"
 #include "theory/points.h"
-#include "theory/poisson.h"
 
 enum { MAX_CIRCLES = 16, DIRECT_CLASSES = 12, THREADS_WORTH = 5 /* milliseconds */ };
-
-/* One group: its Poisson probabilities and the roots of unity of its nodes. */
-typedef struct circle {
-    int64_t n;
-    size_t nodes;                /* M */
-    complex_pair *root;          /* (nodes) exp(2 pi i j / M) */
-    int64_t same_low, same_high; /* where Poisson(n q) lives, at most n */
-    int64_t other_low, other_high;
-    double *same, *other; /* their probabilities */
-    double inverse_peak;  /* 1 / P(Poisson(n) = n) ~ sqrt(2 pi n) */
-} circle;
 
 typedef struct generating {
     const exact_case *c;
@@ -77,89 +66,6 @@ typedef struct walker {
     complex_pair *suffix;                    /* (wrong levels + 1) */
     size_t node[MAX_CIRCLES];
 } walker;
-
-/* log of P(Poisson(n) = n + shift) / P(Poisson(n) = n) */
-static double log_ratio(double n, double shift)
-{
-    return shift * log(n) + lgamma(n + 1) - lgamma(n + shift + 1);
-}
-
-/* Nodes so that n + M and n - M hold less than 1e-18 of the mass at n. */
-static size_t choose_nodes(int64_t n)
-{
-    double x = (double)n, limit = log(1e-18), low = 1, high = 64 + 12 * sqrt(x);
-    while (high - low > 0.5) {
-        double middle = 0.5 * (low + high);
-        int fine = log_ratio(x, middle) < limit && (middle > x || log_ratio(x, -middle) < limit);
-        if (fine)
-            high = middle;
-        else
-            low = middle;
-    }
-    return (size_t)ceil(high);
-}
-
-/* transformed: its nodes are reached by a Fourier transform. */
-static void choose_stretches(circle *o, const exact_case *c, const bang_theory_group *group,
-                             int transformed, double limit)
-{
-    double n = (double)group->count;
-    o->n = group->count;
-    o->nodes = choose_nodes(o->n);
-    if (transformed) {
-        size_t nodes = 1;
-        while (nodes < o->nodes)
-            nodes *= 2;
-        o->nodes = nodes;
-    }
-    poisson_stretch(&o->same_low, &o->same_high, n * c->same, o->n, limit);
-    poisson_stretch(&o->other_low, &o->other_high, n * c->other, o->n, limit);
-}
-
-/* What may be lost per tail: amplified by at most K-1 and prod sqrt(2 pi n). */
-static double tail_limit(const exact_case *c)
-{
-    double limit = 1e-20 / (double)c->classes;
-    for (size_t g = 0; g < c->group_count; g++)
-        limit /= sqrt(2 * acos(-1.0) * (double)c->groups[g].count);
-    return limit;
-}
-
-static int setup_circle(circle *o, const exact_case *c, const bang_theory_group *group,
-                        int transformed, bang_arena *arena)
-{
-    choose_stretches(o, c, group, transformed, tail_limit(c));
-    double n = (double)o->n, peak;
-    o->root = bang_arena_alloc(arena, o->nodes, sizeof *o->root);
-    o->same = bang_arena_alloc(arena, (size_t)(o->same_high - o->same_low + 1), sizeof *o->same);
-    o->other =
-        bang_arena_alloc(arena, (size_t)(o->other_high - o->other_low + 1), sizeof *o->other);
-    if (!o->root || !o->same || !o->other)
-        return -1;
-    for (size_t j = 0; j < o->nodes; j++) {
-        double angle = 2 * acos(-1.0) * (double)j / (double)o->nodes;
-        o->root[j] = (complex_pair){cos(angle), sin(angle)};
-    }
-    poisson_table(o->same, n * c->same, o->same_low, o->same_high);
-    poisson_table(o->other, n * c->other, o->other_low, o->other_high);
-    poisson_table(&peak, n, o->n, o->n);
-    o->inverse_peak = 1 / peak;
-    return 0;
-}
-
-/* pmf[a - low] = p_a exp(i a theta_j); the phase index a j mod M is exact. */
-static void phased(complex_pair *pmf, const circle *o, size_t j, const double *p, int64_t low,
-                   int64_t high)
-{
-    size_t at = (size_t)low % o->nodes * j % o->nodes;
-    for (int64_t a = low; a <= high; a++) {
-        double value = p[a - low];
-        pmf[a - low] = (complex_pair){value * o->root[at].re, value * o->root[at].im};
-        at += j;
-        if (at >= o->nodes)
-            at -= o->nodes;
-    }
-}
 
 static void fold(complex_pair *out, const complex_pair *in, const complex_pair *pmf,
                  const level_step *step)
@@ -226,9 +132,9 @@ static void fold_node(walker *w, size_t g, size_t j)
 {
     const circle *o = &w->s->circle[g];
     w->node[g] = j;
-    phased(w->pmf, o, j, o->other, o->other_low, o->other_high);
+    circle_phased(w->pmf, o, j, o->other, o->other_low, o->other_high);
     fold(w->wrong[g + 1], w->wrong[g], w->pmf, &w->s->wrong.steps[g]);
-    phased(w->pmf, o, j, o->same, o->same_low, o->same_high);
+    circle_phased(w->pmf, o, j, o->same, o->same_low, o->same_high);
     fold(w->right[g + 1], w->right[g], w->pmf, &w->s->right.steps[g]);
 }
 
@@ -414,7 +320,7 @@ static int setup(generating *s, bang_arena *arena, bang_error *err)
     s->scale = 1;
     for (size_t g = 0; g < s->circles; g++) {
         circle *o = &s->circle[g];
-        if (setup_circle(o, c, &c->groups[g], g > 0 && g + 1 == s->circles, arena) < 0)
+        if (circle_setup(o, c, &c->groups[g], g > 0 && g + 1 == s->circles, arena) < 0)
             return bang_fail_memory(err);
         low[0][g] = o->other_low;
         high[0][g] = o->other_high;
@@ -481,12 +387,12 @@ double generating_cost(const exact_case *c)
 {
     if (c->group_count > MAX_CIRCLES)
         return INFINITY;
-    double limit = tail_limit(c), nodes = 0.5, folding = 0, transform = 0;
+    double limit = circle_tail_limit(c), nodes = 0.5, folding = 0, transform = 0;
     int64_t low[2][MAX_CIRCLES] = {{0}}, high[2][MAX_CIRCLES] = {{0}};
     for (size_t g = 0; g < c->group_count; g++) {
         circle o = {0};
         int transformed = g > 0 && g + 1 == c->group_count;
-        choose_stretches(&o, c, &c->groups[g], transformed, limit);
+        circle_choose(&o, c, &c->groups[g], transformed, limit);
         low[0][g] = o.other_low;
         high[0][g] = o.other_high;
         low[1][g] = o.same_low;
@@ -507,4 +413,45 @@ double generating_cost(const exact_case *c)
     double points = c->noise > 0 ? 60 * right : right;
     double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
     return nodes * (2e-9 * fmin(folding, transform * (wrong + right)) + power * points);
+}
+
+/* Nodes of circle g and after that are not dropped. */
+static double surviving_nodes(const generating *s, size_t g, double decay)
+{
+    if (g == s->circles)
+        return 1;
+    double sum = 0;
+    for (size_t j = 0; j < s->circle[g].nodes; j++) {
+        double here = decay + node_decay(s, g, j);
+        if (here <= s->max_decay)
+            sum += surviving_nodes(s, g + 1, here);
+    }
+    return sum;
+}
+
+/* The crude cost cannot know how many points and nodes are dropped; the setup
+ * does, and is cheap beside what it may save. */
+double generating_refined_cost(const exact_case *c)
+{
+    double all = 1;
+    if (isinf(generating_cost(c)))
+        return INFINITY;
+    bang_arena arena = {0};
+    bang_error ignored = {0};
+    generating s = {.c = c};
+    int rc = setup(&s, &arena, &ignored);
+    for (size_t g = 0; g < s.circles; g++)
+        all *= (double)s.circle[g].nodes;
+    double cost = INFINITY;
+    if (rc == 0 && s.points.count == 0) {
+        cost = 0;
+    } else if (rc == 0 && all < 1e8) {
+        double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
+        double last = log2((double)s.circle[s.circles - 1].nodes);
+        double levels = (double)(s.wrong.count + s.right.count);
+        cost = 0.5 * surviving_nodes(&s, 0, 0) *
+               (4e-9 * last * levels + power * (double)s.points.count);
+    }
+    bang_arena_release(&arena);
+    return cost;
 }

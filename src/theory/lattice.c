@@ -15,6 +15,7 @@
 #include "theory/exact.h"
 #include "theory/levels.h"
 #include "theory/normal.h"
+#include "theory/walk.h"
 
 enum { MAX_GROUPS = 64 };
 static const double MAX_LEVELS = 12000; /* the table then takes 1.2 GB */
@@ -121,7 +122,7 @@ static double expected_credit(const lattice *s)
     return sum / total;
 }
 
-int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
+static int table_accuracy(double *out, const exact_case *c, bang_error *err)
 {
     bang_arena arena = {0};
     lattice s = {.c = c};
@@ -159,7 +160,7 @@ int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
     return rc;
 }
 
-double lattice_cost(const exact_case *c)
+static double table_cost(const exact_case *c)
 {
     if (c->classes > 3 || c->group_count > MAX_GROUPS)
         return INFINITY;
@@ -177,4 +178,15 @@ double lattice_cost(const exact_case *c)
     }
     double cells = c->classes == 2 ? levels : levels * levels;
     return 2e-9 * cells * features + (c->noise > 0 ? 1e-6 : 5e-9) * cells;
+}
+
+/* Commensurable weights without noise have a faster way (walk.c). */
+double lattice_cost(const exact_case *c)
+{
+    return fmin(table_cost(c), walk_cost(c));
+}
+
+int lattice_accuracy(double *out, const exact_case *c, bang_error *err)
+{
+    return walk_cost(c) <= table_cost(c) ? walk_accuracy(out, c, err) : table_accuracy(out, c, err);
 }

@@ -36,21 +36,27 @@ static double small_denominator(double x, double limit)
     return 0;
 }
 
-double levels_bound(const bang_theory_group *groups, size_t group_count, const int64_t *low,
-                    const int64_t *high)
+double levels_unit(const bang_theory_group *groups, size_t group_count)
 {
-    double product = 1, span = 0, scale = 1;
-    for (size_t g = 0; g < group_count; g++)
-        product *= (double)(high[g] - low[g] + 1);
+    double scale = 1;
     for (size_t g = 0; g < group_count && scale > 0; g++) {
         double q = small_denominator(scale * groups[g].coefficient / groups[0].coefficient, 1e4);
         scale = q > 0 && scale * q <= 1e8 ? scale * q : 0;
     }
-    if (scale <= 0)
+    return scale > 0 ? fabs(groups[0].coefficient) / scale : 0;
+}
+
+double levels_bound(const bang_theory_group *groups, size_t group_count, const int64_t *low,
+                    const int64_t *high)
+{
+    double product = 1, span = 0;
+    for (size_t g = 0; g < group_count; g++)
+        product *= (double)(high[g] - low[g] + 1);
+    double unit = group_count ? levels_unit(groups, group_count) : 0;
+    if (!(unit > 0))
         return product;
     for (size_t g = 0; g < group_count; g++)
-        span += fabs(scale * groups[g].coefficient / groups[0].coefficient) *
-                (double)(high[g] - low[g]);
+        span += fabs(groups[g].coefficient) / unit * (double)(high[g] - low[g]);
     return fmin(product, span + 1);
 }
 

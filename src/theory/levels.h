@@ -25,6 +25,10 @@ typedef struct level_set {
     level_step *steps; /* (step_count), one per group */
 } level_set;
 
+/* The number of which all coefficients are whole multiples, up to rounding; 0
+ * when there is none of a useful size. */
+double levels_unit(const bang_theory_group *groups, size_t group_count);
+
 /* Upper bound of the number of levels, as a double since it may be huge. */
 double levels_bound(const bang_theory_group *groups, size_t group_count, const int64_t *low,
                     const int64_t *high);

@@ -182,7 +182,7 @@ int bang_logistic_fit(double *w, const bang_logistic_data *data, double *scratch
     memset(w, 0, size * sizeof *w);
     s.loss = bang_logistic_loss(s.gradient, data, w, s.logits);
     double start = largest_entry(s.gradient, size), goal = TOLERANCE * fmax(1, start);
-    for (int i = 0; i < ITERATIONS && isfinite(start); i++) {
+    for (int i = 0; i < ITERATIONS && isfinite(start) && isfinite(s.loss); i++) {
         if (largest_entry(s.gradient, size) <= goal)
             return 0;
         double loss;

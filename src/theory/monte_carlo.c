@@ -103,7 +103,8 @@ int monte_carlo_accuracy(double *out, double *standard_error, const exact_case *
         squares += s.squares[i];
     }
     *out = sum / count;
-    *standard_error = sqrt(fmax(squares / count - *out * *out, 0) / (count - 1));
+    /* a sample without a single miss does not mean that there are none */
+    *standard_error = sqrt(fmax(squares / count - *out * *out, 1 / count) / count);
     free(s.logits);
     free(s.sum);
     free(s.squares);
