@@ -5,10 +5,10 @@
 static void test_binomial_to_a_thousandth(void **state)
 {
     (void)state;
-    check_binomial(20, 0.5, 50000000);
-    check_binomial(45, 0.7, 50000000);
-    check_binomial(1000, 0.011, 50000000);
-    check_binomial(19, 0.5, 50000000);
+    check_binomial(20, 0.5, 25000000);
+    check_binomial(45, 0.7, 25000000);
+    check_binomial(1000, 0.011, 25000000);
+    check_binomial(19, 0.5, 25000000);
 }
 
 int main(void)

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "bang/theory/simulate.h"
-#include "theory/simulate_plan.h"
 
 #define RUN_OPTIONS(runs_, train_, test_)                                                          \
     {                                                                                              \
@@ -204,7 +203,7 @@ static void test_small_noise_limit(void **state)
             options.full = full;
             options.fit = mean ? BANG_FIT_MEAN : BANG_FIT_POPULATION;
             options.train = mean ? 100 : 0;
-            options.seed = (uint64_t)(1 + 2 * full + mean);
+            options.seed = 1 + 2 * full + mean;
             bang_simulation_result r = simulate(&problem, &options);
             assert_all_near(&r, exact, 0);
         }
@@ -407,59 +406,6 @@ static void test_progress_and_cancel(void **state)
     bang_theory_problem_release(&problem);
 }
 
-/* With cancel raised, each long step of a run stops by itself. */
-static void test_cancel_inside_a_run(void **state)
-{
-    (void)state;
-    bang_theory_problem problem = make_uneven();
-    bang_cancel cancel = {1};
-    for (int fit = BANG_FIT_MEAN; fit <= BANG_FIT_POPULATION; fit++)
-        for (int full = 0; full < 2; full++) {
-            bang_simulation_options options = RUN_OPTIONS(1, 10, 10);
-            options.fit = (bang_simulation_fit)fit, options.full = full, options.cancel = &cancel;
-            simulation_plan plan;
-            simulation_scratch scratch;
-            double hits[SIMULATION_SCORES];
-            bang_error err = {0};
-            assert_int_equal(bang_simulation_plan_init(&plan, &problem, &options, &err), 0);
-            assert_int_equal(bang_simulation_scratch_init(&scratch, &plan, &err), 0);
-            int draws_samples = fit == BANG_FIT_LOGISTIC || (fit == BANG_FIT_MEAN && full);
-            assert_int_equal(bang_simulation_fit_heads(&plan, &scratch, 0, &err),
-                             draws_samples ? BANG_ECANCELLED : 0);
-            if (!full)
-                assert_int_equal(bang_simulation_project(&plan, &scratch, &err), BANG_ECANCELLED);
-            assert_int_equal(bang_simulation_test(hits, &plan, &scratch, 0, &err), BANG_ECANCELLED);
-            bang_arena_release(&scratch.arena);
-            bang_simulation_plan_release(&plan);
-        }
-    bang_theory_problem_release(&problem);
-}
-
-/* A = B B' with B (6, 2) has rank 2: the factor must return A from two columns. */
-static void test_factorise_semidefinite(void **state)
-{
-    (void)state;
-    enum { N = 6, RANK = 2 };
-    double b[N][RANK] = {{0, 0}, {1, 2}, {1, 2}, {.1, -7}, {-3, .3}, {1e-8, 1e-8}};
-    double a[N * N], f[N * N];
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++)
-            a[i * N + j] = f[i * N + j] = b[i][0] * b[j][0] + b[i][1] * b[j][1];
-    assert_int_equal(bang_simulation_factorise(f, N, NULL, NULL), 0);
-    int columns = 0;
-    for (int i = 0; i < N; i++) {
-        columns += f[i * N + i] > 0;
-        for (int j = 0; j <= i; j++) {
-            double product = 0;
-            for (int k = 0; k <= j; k++)
-                product += f[i * N + k] * f[j * N + k];
-            double scale = sqrt(a[i * N + i] * a[j * N + j]);
-            assert_near("product", product, a[i * N + j], 1e-13 * scale);
-        }
-    }
-    assert_int_equal(columns, RANK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,8 +421,6 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_population_ignores_train),
         cmocka_unit_test(test_progress_and_cancel),
-        cmocka_unit_test(test_cancel_inside_a_run),
-        cmocka_unit_test(test_factorise_semidefinite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

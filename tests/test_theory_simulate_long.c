@@ -91,7 +91,7 @@ static void test_paper_table(void **state)
     };
     for (int i = 0; i < 4; i++) {
         bang_simulation_options options = BANG_SIMULATION_OPTIONS_INIT;
-        options.seed = (uint64_t)(1 + i);
+        options.seed = 1 + i;
         numbers measured = simulate(&examples[i], &options), exact = predict(&examples[i]);
         double rarest = 1 - exact.mean[3];
         assert_agree("paper", &measured, &exact, sqrt(rarest / 3000));
@@ -143,7 +143,7 @@ static void compare_paths(bang_theory_problem *problem, int64_t more)
             options.fit = (bang_simulation_fit)fit, options.draw = (bang_simulation_draw)draw;
             options.dimension = more ? features * problem->classes + more : 0;
             options.ridge = .01;
-            options.seed = (uint64_t)(1 + 10 * fit + 100 * draw);
+            options.seed = 1 + 10 * fit + 100 * draw;
             numbers projected = simulate(problem, &options);
             options.full = 1, options.seed++;
             numbers full = simulate(problem, &options);

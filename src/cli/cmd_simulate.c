@@ -39,8 +39,8 @@ static void check_request(cli *c, request *r)
         cli_problem(c, "--fit %.40s: unknown: choose mean, logistic or population", r->fit);
     if (draw < 0)
         cli_problem(c, "--draw %.40s: unknown: choose environment or sample", r->draw);
-    r->options.fit = (bang_simulation_fit)fit;
-    r->options.draw = (bang_simulation_draw)draw;
+    r->options.fit = fit < 0 ? BANG_FIT_MEAN : (bang_simulation_fit)fit;
+    r->options.draw = draw < 0 ? BANG_DRAW_ENVIRONMENT : (bang_simulation_draw)draw;
     for (size_t i = 0; i < c->operand_count; i++)
         cli_problem(c, "%.80s: unexpected: a model is said with --model", c->operands[i]);
     if (!r->example) {
@@ -168,6 +168,9 @@ static int run_simulation(cli *c, request *r)
     bang_simulation_result result;
     bang_error err = {0};
     cli_models_problem(&problem, &r->models, c);
+    if (problem.models > 0 && bang_theory_check(&problem, &err) == 0 &&
+        bang_simulation_check(&problem, &r->options, &err) < 0)
+        cli_problem(c, "%s", err.message);
     int status = CLI_USAGE;
     if (!cli_usage_failed(c)) {
         cli_bar bar;

@@ -28,6 +28,8 @@ typedef struct counting {
     int64_t classes;
     size_t terms, total; /* prod (n_g+1), sum n_g */
     size_t stride[MAX_GROUPS], degree[MAX_GROUPS];
+    size_t binomial_count;
+    mpz_t *binomial_store;        /* all that follow */
     mpz_t *binomials[MAX_GROUPS]; /* (n_g+1, n_g+1) */
     double *value;                /* (terms) sum c_g a_g */
     double tolerance;
@@ -39,7 +41,7 @@ typedef struct counting {
 
 static mpz_t *new_numbers(size_t count)
 {
-    mpz_t *numbers = malloc(count * sizeof *numbers);
+    mpz_t *numbers = calloc(count ? count : 1, sizeof *numbers);
     for (size_t i = 0; numbers && i < count; i++)
         mpz_init(numbers[i]);
     return numbers;
@@ -168,6 +170,26 @@ static void count_outcomes(counting *s, unsigned char *done)
     }
 }
 
+/* C(i, j) for 0 <= j <= i <= n_g, group by group. */
+static int setup_binomials(counting *s)
+{
+    for (size_t g = 0; g < s->score->group_count; g++)
+        s->binomial_count += (s->degree[g] + 1) * (s->degree[g] + 1);
+    s->binomial_store = new_numbers(s->binomial_count);
+    if (!s->binomial_store)
+        return -1;
+    mpz_t *at = s->binomial_store;
+    for (size_t g = 0; g < s->score->group_count; g++) {
+        size_t n = s->degree[g];
+        s->binomials[g] = at;
+        for (size_t i = 0; i <= n; i++)
+            for (size_t j = 0; j <= i; j++)
+                mpz_bin_uiui(at[i * (n + 1) + j], i, j);
+        at += (n + 1) * (n + 1);
+    }
+    return 0;
+}
+
 static int setup(counting *s, bang_arena *arena)
 {
     s->terms = 1;
@@ -179,14 +201,10 @@ static int setup(counting *s, bang_arena *arena)
         s->terms *= n + 1;
         s->total += n;
         size += fabs(s->score->groups[g].coefficient) * (double)n;
-        s->binomials[g] = new_numbers((n + 1) * (n + 1));
-        if (!s->binomials[g])
-            return -1;
-        for (size_t i = 0; i <= n; i++)
-            for (size_t j = 0; j <= i; j++)
-                mpz_bin_uiui(s->binomials[g][i * (n + 1) + j], i, j);
     }
     s->tolerance = 1e-13 * size;
+    if (setup_binomials(s) < 0)
+        return -1;
     s->series = new_numbers(6 * s->terms);
     if (!s->series)
         return -1;
@@ -209,8 +227,7 @@ static int setup(counting *s, bang_arena *arena)
 
 static void teardown(counting *s)
 {
-    for (size_t g = 0; g < s->score->group_count; g++)
-        free_numbers(s->binomials[g], (s->degree[g] + 1) * (s->degree[g] + 1));
+    free_numbers(s->binomial_store, s->binomial_count);
     free_numbers(s->series, 6 * s->terms);
     free_numbers(s->by_kept, s->total + 1);
     mpz_clear(s->product);

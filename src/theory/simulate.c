@@ -77,7 +77,7 @@ int bang_simulate(bang_simulation_result *out, const bang_theory_problem *proble
         rc = bang_simulation_plan_init(&plan, problem, options, err);
     if (rc == 0)
         rc = bang_simulation_size(&workers, &plan, err);
-    if (rc < 0)
+    if (rc < 0 || options->runs < 1 || workers < 1)
         goto done;
     all.accuracy = calloc((size_t)options->runs * plan.scores, sizeof *all.accuracy);
     all.scratch = calloc((size_t)workers, sizeof *all.scratch);

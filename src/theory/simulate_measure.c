@@ -51,7 +51,7 @@ int bang_simulation_factorise(double *a, size_t n, bang_cancel *cancel, bang_err
  * many classes reading the rows would otherwise take all the time. */
 static int inner_products(const simulation_plan *plan, simulation_scratch *scratch, bang_error *err)
 {
-    enum { ROWS = 8, PIECE = 512 };
+    enum { ROWS = 16, PIECE = 512 };
     size_t K = plan->classes, L = plan->logits, d = plan->dimension;
     int orthogonal = plan->options->fit == BANG_FIT_POPULATION; /* between classes */
     memset(scratch->factor, 0, L * L * sizeof *scratch->factor);
@@ -282,9 +282,10 @@ static int test_full(double *hits, const simulation_plan *plan, simulation_scrat
             draw_environment(shown, plan, y, environment);
         bang_simulation_sample(scratch->seen, plan, plan->featurizer, plan->blocks, shown, 1,
                                scratch->noise, random);
-        for (size_t i = 0; i < plan->logits; i++)
-            scratch->output[i * BATCH] =
-                vector_dot(scratch->heads + i * d, scratch->seen + i / K * d, d);
+        for (size_t b = 0; b < plan->blocks; b++)
+            for (size_t i = b * K; i < (b + 1) * K; i++)
+                scratch->output[i * BATCH] =
+                    vector_dot(scratch->heads + i * d, scratch->seen + b * d, d);
         score(hits, plan, scratch, y, 1);
     }
     return 0;

@@ -72,10 +72,6 @@ typedef struct simulation_scratch {
     bang_arena arena;  /* owns the arrays */
 } simulation_scratch;
 
-/* Checks problem and options and lists all that is wrong in one message. */
-int bang_simulation_check(const bang_theory_problem *problem,
-                          const bang_simulation_options *options, bang_error *err);
-
 /* Both must have passed the check and outlive the plan, which the caller
  * releases, also after a failure. */
 int bang_simulation_plan_init(simulation_plan *plan, const bang_theory_problem *problem,

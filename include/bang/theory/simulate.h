@@ -59,7 +59,11 @@ typedef struct bang_simulation_result {
     double wse_mean, wse_error;
 } bang_simulation_result;
 
-/* Checks all options first and names everything that is wrong. */
+/* Checks problem and options and lists all that is wrong in one message. */
+int bang_simulation_check(const bang_theory_problem *problem,
+                          const bang_simulation_options *options, bang_error *err);
+
+/* Checks first. */
 int bang_simulate(bang_simulation_result *out, const bang_theory_problem *problem,
                   const bang_simulation_options *options, bang_error *err);
 
