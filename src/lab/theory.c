@@ -127,7 +127,7 @@ static int measure_imbalance(json_t *result, json_t *show, void *context, bang_e
     char because[160];
     snprintf(because, sizeof because,
              "%.1f points lost beyond λ = √5 (the bound is %.1f), but nothing at all up to λ = √2, "
-             "where the paper speaks of any λ > 1",
+             "where the paper expects one for other λ > 1, too",
              -100 * drop, 100 * 34.0 / 729 * 0.729);
     lab_show_verdict(show, "Imbalanced scaling weakens the WSE (Proposition 4)",
                      drop < -34.0 / 729 * 0.729 ? "yes" : "no", because);
