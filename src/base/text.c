@@ -100,6 +100,17 @@ void bang_text_release(bang_text *text)
     *text = (bang_text){0};
 }
 
+int bang_text_fail(bang_text *problems, bang_error *err)
+{
+    int rc = 0;
+    if (problems->failed)
+        rc = bang_fail_memory(err);
+    else if (problems->size > 2)
+        rc = bang_fail(err, BANG_EUSAGE, "%s", problems->data + 2);
+    bang_text_release(problems);
+    return rc;
+}
+
 static size_t digits(const char *s)
 {
     return strspn(s, "0123456789");

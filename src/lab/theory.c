@@ -97,6 +97,17 @@ static int measure_figure(json_t *result, json_t *show, void *context, bang_erro
     return 0;
 }
 
+/* Exact and Gaussian accuracy over one variable; all references are stolen. */
+static void show_curves(json_t *show, const char *title, const char *x_label, json_t *x,
+                        json_t *exact, json_t *gaussian)
+{
+    json_array_append_new(show, json_pack("{ss ss ss ss sb s[{ss sO so si}{ss so so si}]}", "kind",
+                                          "lines", "title", title, "x_label", x_label, "y_label",
+                                          "accuracy", "percent", 1, "series", "name", "exact", "x",
+                                          x, "y", exact, "color", 0, "name", "Gaussian formula",
+                                          "x", x, "y", gaussian, "color", 1));
+}
+
 /* WSE of Example 1 over the scale of the second model. */
 static int measure_imbalance(json_t *result, json_t *show, void *context, bang_error *err)
 {
@@ -116,12 +127,8 @@ static int measure_imbalance(json_t *result, json_t *show, void *context, bang_e
         json_array_append_new(exact, bang_json_number(a.exact));
         json_array_append_new(gaussian, bang_json_number(a.gaussian));
     }
-    json_array_append_new(
-        show, json_pack("{ss ss ss ss sb s[{ss sO so si}{ss so so si}]}", "kind", "lines", "title",
-                        "Example 1, p = 0.9: an over-confident second model weakens the WSE",
-                        "x_label", "scale λ of the second model", "y_label", "accuracy", "percent",
-                        1, "series", "name", "exact", "x", x, "y", exact, "color", 0, "name",
-                        "Gaussian formula", "x", x, "y", gaussian, "color", 1));
+    show_curves(show, "Example 1, p = 0.9: an over-confident second model weakens the WSE",
+                "scale λ of the second model", x, exact, gaussian);
     if (rc < 0)
         return rc;
     char because[160];
@@ -157,13 +164,9 @@ static int measure_wise_ft(json_t *result, json_t *show, void *context, bang_err
         json_array_append_new(exact, bang_json_number(a.exact));
         json_array_append_new(gaussian, bang_json_number(a.gaussian));
     }
-    json_array_append_new(
-        show, json_pack("{ss ss ss ss sb s[{ss sO so si}{ss so so si}]}", "kind", "lines", "title",
-                        "Weight averaging of a pre-trained (2,4) and a fine-tuned (1,6) model, p = "
-                        "0.9",
-                        "x_label", "weight α of the fine-tuned model", "y_label", "accuracy",
-                        "percent", 1, "series", "name", "exact", "x", x, "y", exact, "color", 0,
-                        "name", "Gaussian formula", "x", x, "y", gaussian, "color", 1));
+    show_curves(show,
+                "Weight averaging of a pre-trained (2,4) and a fine-tuned (1,6) model, p = 0.9",
+                "weight α of the fine-tuned model", x, exact, gaussian);
     if (rc < 0)
         return rc;
     char because[200];

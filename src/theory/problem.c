@@ -159,13 +159,7 @@ int bang_theory_check(const bang_theory_problem *problem, bang_error *err)
             bang_text_add(&wrong, "; scale %g of model %d: must be finite, at most 1e6",
                           problem->scales[m], m + 1);
     }
-    int rc = 0;
-    if (wrong.failed)
-        rc = bang_fail_memory(err);
-    else if (wrong.size)
-        rc = bang_fail(err, BANG_EUSAGE, "%s", wrong.data + 2);
-    bang_text_release(&wrong);
-    return rc;
+    return bang_text_fail(&wrong, err);
 }
 
 int64_t bang_theory_shared(const bang_theory_problem *problem, int a, int b)

@@ -77,13 +77,7 @@ int bang_simulation_check(const bang_theory_problem *problem,
                           (long long)options->dimension, (double)problem->classes, features, least);
     }
     check_options(&wrong, options);
-    rc = 0;
-    if (wrong.failed)
-        rc = bang_fail_memory(err);
-    else if (wrong.size)
-        rc = bang_fail(err, BANG_EUSAGE, "%s", wrong.data + 2);
-    bang_text_release(&wrong);
-    return rc;
+    return bang_text_fail(&wrong, err);
 }
 
 /* Phi of every block on every pattern, and the overlaps that follow. */

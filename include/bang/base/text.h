@@ -26,6 +26,10 @@ void bang_text_add_bytes(bang_text *text, const char *bytes, size_t size);
 void bang_text_add_escaped(bang_text *text, const char *s);
 void bang_text_release(bang_text *text);
 
+/* Ends a list of problems, each added as "; what: why": fails with BANG_EUSAGE
+ * and the list as its message, or returns 0 when it is empty. Releases text. */
+int bang_text_fail(bang_text *problems, bang_error *err);
+
 /* The whole of s as a finite number; 0, or -1 if s is anything else (empty,
  * trailing characters, white space, hexadecimal, inf, nan, out of range). */
 int bang_text_to_double(double *out, const char *s);
