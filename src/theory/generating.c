@@ -41,7 +41,7 @@
 #include "theory/loss.h"
 #include "theory/points.h"
 
-enum { MAX_CIRCLES = 16, DIRECT_CLASSES = 12, THREADS_WORTH = 5 /* milliseconds */ };
+enum { MAX_CIRCLES = 16, THREADS_WORTH = 5 /* milliseconds */ };
 
 typedef struct generating {
     const exact_case *c;
@@ -99,6 +99,8 @@ static double node_loss(walker *w, const complex_pair *wrong, const complex_pair
     suffix[s->wrong.count] = (complex_pair){0, 0};
     for (size_t i = s->wrong.count; i-- > 0;)
         suffix[i] = complex_add(suffix[i + 1], wrong[i]);
+    if (s->c->classes <= DIRECT_CLASSES) /* for huge n the phase of exp loses digits */
+        t.full = suffix[0];
     for (size_t i = 0; i < s->points.count; i++) {
         const point *p = &s->points.points[i];
         complex_pair weight = {0, 0};

@@ -1,7 +1,5 @@
 #include "theory/loss.h"
 
-enum { DIRECT_CLASSES = 12 }; /* up to here products are cheaper than logarithms */
-
 static complex_pair loss_direct(const tail *t, int64_t classes)
 {
     complex_pair below = complex_sub(t->full, t->over), power = {1, 0}, full = {1, 0};

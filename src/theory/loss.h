@@ -6,6 +6,8 @@
 
 #include "theory/complex.h"
 
+enum { DIRECT_CLASSES = 12 }; /* up to here products are cheaper than logarithms */
+
 /* full: sum of all probabilities of S_2 at the node, log_full its logarithm;
  * over: of those >= V+t; above: of those > V+t (equal when there is no tie). */
 typedef struct tail {
