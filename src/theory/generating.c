@@ -384,8 +384,8 @@ int generating_accuracy(double *out, const exact_case *c, bang_error *err)
 }
 
 /* Nodes times what one costs: the fold or transform of the last circle and the
- * points. */
-double generating_cost(const exact_case *c)
+ * points. *fold_size is the number of ways to reach a level. */
+static double crude_cost(const exact_case *c, double *fold_size)
 {
     if (c->group_count > MAX_CIRCLES)
         return INFINITY;
@@ -410,11 +410,18 @@ double generating_cost(const exact_case *c)
     }
     double wrong = levels_bound(c->groups, c->group_count, low[0], high[0]);
     double right = levels_bound(c->groups, c->group_count, low[1], high[1]);
-    if (folding > 2e8) /* memory */
+    *fold_size = folding;
+    if (folding > 1e8) /* memory: four bytes each */
         return INFINITY;
     double points = c->noise > 0 ? 60 * right : right;
     double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
     return nodes * (2e-9 * fmin(folding, transform * (wrong + right)) + power * points);
+}
+
+double generating_cost(const exact_case *c)
+{
+    double ignored = 0;
+    return crude_cost(c, &ignored);
 }
 
 /* Nodes of circle g and after that are not dropped. */
@@ -435,8 +442,8 @@ static double surviving_nodes(const generating *s, size_t g, double decay)
  * does, and is cheap beside what it may save. */
 double generating_refined_cost(const exact_case *c)
 {
-    double all = 1;
-    if (isinf(generating_cost(c)))
+    double all = 1, fold_size = 0;
+    if (isinf(crude_cost(c, &fold_size)) || fold_size > 5e6)
         return INFINITY;
     bang_arena arena = {0};
     bang_error ignored = {0};

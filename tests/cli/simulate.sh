@@ -17,4 +17,4 @@ run simulate --example 1-1 --model 2,3
 run simulate --example 1-1 --runs 0 --train 0 --test 0 --fit magic --draw cards
 run simulate -p 0.9 --model 2,3 --dimension 3
 run simulate -p 0.9 --model 2,3 --ridge 0 --fit logistic
-run simulate -p 0.9 --model 2,10000000 --runs 1
+run simulate -K 10000 -p 0.9 --model 5,20 --model 5,20 --runs 1
