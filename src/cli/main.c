@@ -25,7 +25,7 @@ static void print_help(void)
          "2 wrong usage, 130 interrupted.");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         print_help();
@@ -45,4 +45,16 @@ int main(int argc, char **argv)
             return commands[i].run(argc, argv);
     fprintf(stderr, "bang: %.80s: no such command: see bang --help\n", argv[1]);
     return CLI_USAGE;
+}
+
+/* Output that did not reach its file is a failure, also when only the last
+ * bytes are missing. */
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
+        fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");
+        return CLI_FAILED;
+    }
+    return status;
 }

@@ -40,7 +40,7 @@ static void draw(void *context, uint64_t done, uint64_t total)
     if (!bar->active || atomic_flag_test_and_set(&drawing))
         return;
     double now = seconds();
-    if (now - bar->last >= 0.1 || done == total) {
+    if (now - bar->last >= 0.1) { /* short work shows no bar at all */
         struct winsize size = {0};
         int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
         char line[512];
@@ -55,12 +55,13 @@ static void draw(void *context, uint64_t done, uint64_t total)
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
 {
     *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = seconds()};
+    bar->last = bar->begin;
     bar->active = !c->quiet && isatty(STDERR_FILENO);
 }
 
 void cli_bar_finish(cli_bar *bar)
 {
-    if (bar->active)
+    if (bar->active && bar->last > bar->begin)
         fputs("\r\033[K", stderr);
     bar->active = 0;
 }
