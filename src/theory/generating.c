@@ -383,6 +383,12 @@ int generating_accuracy(double *out, const exact_case *c, bang_error *err)
     return rc;
 }
 
+/* One tail_loss. */
+static double power_cost(const exact_case *c)
+{
+    return c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
+}
+
 /* Nodes times what one costs: the fold or transform of the last circle and the
  * points. *fold_size is the number of ways to reach a level. */
 static double crude_cost(const exact_case *c, double *fold_size)
@@ -413,9 +419,16 @@ static double crude_cost(const exact_case *c, double *fold_size)
     *fold_size = folding;
     if (folding > 1e8) /* memory: four bytes each */
         return INFINITY;
-    double points = c->noise > 0 ? 60 * right : right;
-    double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
-    return nodes * (2e-9 * fmin(folding, transform * (wrong + right)) + power * points);
+    double points = right, window = 1;
+    if (c->noise > 0) { /* a grid of z, and all levels within reach of each point */
+        double span = 1e-300;
+        for (size_t g = 0; g < c->group_count; g++)
+            span += fabs(c->groups[g].coefficient) * (double)(high[0][g] - low[0][g]);
+        points *= 60;
+        window = 1 + fmin(wrong, 20 * c->noise * wrong / span);
+    }
+    return nodes * (2e-9 * fmin(folding, transform * (wrong + right)) +
+                    points * (power_cost(c) + 2e-9 * window));
 }
 
 double generating_cost(const exact_case *c)
@@ -455,11 +468,12 @@ double generating_refined_cost(const exact_case *c)
     if (rc == 0 && s.points.count == 0) {
         cost = 0;
     } else if (rc == 0 && all < 1e8) {
-        double power = c->classes <= DIRECT_CLASSES ? 4e-9 * (double)c->classes : 2e-7;
         double last = log2((double)s.circle[s.circles - 1].nodes);
-        double levels = (double)(s.wrong.count + s.right.count);
-        cost = 0.5 * surviving_nodes(&s, 0, 0) *
-               (4e-9 * last * levels + power * (double)s.points.count);
+        double node = 4e-9 * last * (double)(s.wrong.count + s.right.count);
+        for (size_t i = 0; i < s.points.count; i++)
+            node += power_cost(c) + 2e-9 * (double)(s.points.points[i].right_count +
+                                                    s.points.points[i].wrong_count);
+        cost = 0.5 * surviving_nodes(&s, 0, 0) * node;
     }
     bang_arena_release(&arena);
     return cost;
