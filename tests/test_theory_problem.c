@@ -223,6 +223,40 @@ static void test_scores_of_three_models(void **state)
     bang_theory_problem_release(&problem);
 }
 
+/* Only ratios of weights count, near-equal ones are equal, and weights too far
+ * apart for doubles are refused instead of guessed. */
+static void test_extreme_weights(void **state)
+{
+    (void)state;
+    bang_error err = {0};
+    bang_theory_problem problem;
+    bang_theory_score score;
+    bang_theory_value value;
+    static const struct {
+        double weights[2];
+        double accuracy; /* NaN: refused */
+    } cases[] = {{{1, 1}, 0.973027},
+                 {{1e-160, 1e-160}, 0.973027},
+                 {{1e-300, 3e-300}, 0.935065},
+                 {{1, 1 + 1e-13}, 0.973027},
+                 {{1, 1 + 1e-15}, 0.973027},
+                 {{1e5, 1}, 0.935065},
+                 {{1e9, 1}, NAN}};
+    bang_theory_problem_init(&problem, 3, 0.9);
+    add_models(&problem, MODELS("2,3", "2,3"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(problem.weights, cases[i].weights, sizeof cases[i].weights);
+        assert_int_equal(bang_theory_score_wse(&score, &problem, &err), 0);
+        int rc = bang_theory_exact(&value, &score, 3, 0.9, NULL, &err);
+        if (isnan(cases[i].accuracy))
+            assert_int_equal(rc, BANG_EUSAGE);
+        else
+            assert_near(value.accuracy, cases[i].accuracy, 1e-12);
+        bang_theory_score_release(&score);
+    }
+    bang_theory_problem_release(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_check_lists_everything),
         cmocka_unit_test(test_scores_of_two_models),
         cmocka_unit_test(test_scores_of_three_models),
+        cmocka_unit_test(test_extreme_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

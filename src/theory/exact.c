@@ -11,6 +11,10 @@
 /* An exact method that would take longer gives way to Monte Carlo. */
 static const double PATIENCE = 30; /* seconds of one core */
 
+/* Margins this small beside the sum of all coefficients are ties: what weights
+ * such as .7 and .3 leave by rounding, or a root typed with all its digits. */
+static const double TIE = 1e-14;
+
 static const char *const names[] = {"auto",    "closed-form", "generating-function",
                                     "lattice", "series",      "monte-carlo"};
 
@@ -33,7 +37,7 @@ int bang_theory_method_parse(bang_theory_method *out, const char *name)
 static double sure_logits(double margin, double size, double noise, double classes)
 {
     if (noise <= 0)
-        return fabs(margin) <= 1e-13 * size ? 1 / classes : margin > 0;
+        return fabs(margin) <= TIE * size ? 1 / classes : margin > 0;
     double step = normal_step(classes), missing = 0;
     for (int i = -(int)(NORMAL_REACH / step); i <= (int)(NORMAL_REACH / step); i++) {
         double z = i * step;
@@ -116,9 +120,18 @@ static int make_case(exact_case *c, const bang_theory_score *score, int64_t clas
     bang_theory_group *groups = calloc(score->group_count, sizeof *groups);
     if (!groups)
         return bang_fail_memory(err);
-    double largest = 0;
-    for (size_t g = 0; g < score->group_count; g++)
+    double largest = 0, smallest = INFINITY;
+    for (size_t g = 0; g < score->group_count; g++) {
         largest = fmax(largest, fabs(score->groups[g].coefficient));
+        smallest = fmin(smallest, fabs(score->groups[g].coefficient));
+    }
+    if (smallest < 8 * TIE * coefficient_sum(score, 1)) {
+        free(groups);
+        return bang_fail(err, BANG_EUSAGE,
+                         "weights or scales: a feature counts %.2g times as much as another: too "
+                         "unequal to compare exactly, bring them closer",
+                         largest / smallest);
+    }
     for (size_t g = 0; g < score->group_count; g++)
         groups[g] =
             (bang_theory_group){score->groups[g].coefficient / largest, score->groups[g].count};
@@ -129,7 +142,7 @@ static int make_case(exact_case *c, const bang_theory_score *score, int64_t clas
                       .classes = classes,
                       .same = 1 - shift + shift / (double)classes,
                       .other = shift / (double)classes,
-                      .tolerance = 1e-13 * coefficient_sum(score, 1) / largest,
+                      .tolerance = TIE * coefficient_sum(score, 1) / largest,
                       .options = options ? options : &defaults};
     return 0;
 }

@@ -69,7 +69,7 @@ int bang_theory_failure(double *out, const bang_theory_score *score, int64_t cla
                          MAX_COUNT);
     bang_arena arena = {0};
     level_set levels;
-    int rc = levels_build(&levels, score->groups, score->group_count, low, high, 1e-13 * size,
+    int rc = levels_build(&levels, score->groups, score->group_count, low, high, 1e-14 * size,
                           &arena, err);
     size_t most = 1;
     for (size_t g = 0; rc == 0 && g < levels.step_count; g++)
@@ -92,7 +92,7 @@ int bang_theory_failure(double *out, const bang_theory_score *score, int64_t cla
             now = next;
             next = swap;
         }
-        *out = sum_failures(&levels, now, score, 1e-13 * size);
+        *out = sum_failures(&levels, now, score, 1e-14 * size);
     }
     bang_arena_release(&arena);
     return rc;

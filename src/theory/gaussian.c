@@ -64,7 +64,7 @@ static moments score_moments(const bang_theory_score *score, double shift)
         out.square += c * c * n;
         out.size += fabs(c) * n;
     }
-    if (fabs(out.mean) <= 1e-13 * out.size)
+    if (fabs(out.mean) <= 1e-14 * out.size)
         out.mean = 0;
     return out;
 }

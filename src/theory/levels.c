@@ -21,10 +21,10 @@ static double small_denominator(double x, double limit)
     double before = 0, now = 1, rest = x; /* continued fraction: denominators */
     for (int i = 0; i < 40; i++) {
         double numerator = round(x * now);
-        if (fabs(x * now - numerator) <= 1e-12 * fabs(x) * now)
+        if (fabs(x * now - numerator) <= 2e-15 * fabs(x) * now)
             return now;
         double fraction = rest - floor(rest);
-        if (fraction < 1e-12)
+        if (fraction < 1e-14)
             return 0;
         rest = 1 / fraction;
         double next = floor(rest) * now + before;

@@ -202,7 +202,7 @@ static int setup(counting *s, bang_arena *arena)
         s->total += n;
         size += fabs(s->score->groups[g].coefficient) * (double)n;
     }
-    s->tolerance = 1e-13 * size;
+    s->tolerance = 1e-14 * size;
     if (setup_binomials(s) < 0)
         return -1;
     s->series = new_numbers(6 * s->terms);

@@ -16,9 +16,8 @@ static int compare_groups(const void *a, const void *b)
     return (x->coefficient > y->coefficient) - (x->coefficient < y->coefficient);
 }
 
-/* Takes one coefficient per pattern and merges patterns that act alike. Weights
- * such as .7 and .3 carry rounding errors, so coefficients that agree to 13
- * digits of the largest are one, and what is that close to 0 is 0. */
+/* Takes one coefficient per pattern and merges patterns that act alike: what
+ * differs by less than the margin of a tie (see exact.c) cannot be told apart. */
 static int build(bang_theory_score *out, const bang_theory_problem *problem,
                  const double *coefficients, double noise, bang_error *err)
 {
@@ -26,22 +25,20 @@ static int build(bang_theory_score *out, const bang_theory_problem *problem,
     out->groups = calloc(problem->pattern_count + 1, sizeof *out->groups);
     if (!out->groups)
         return bang_fail_memory(err);
-    double largest = 0;
-    for (size_t i = 0; i < problem->pattern_count; i++)
-        largest = fmax(largest, fabs(coefficients[i]));
     size_t count = 0;
+    double size = 0;
     for (size_t i = 0; i < problem->pattern_count; i++) {
         const bang_theory_pattern *pattern = &problem->patterns[i];
-        if (fabs(coefficients[i]) <= 1e-13 * largest)
-            continue;
+        size += fabs(coefficients[i]) * (double)(pattern->invariant + pattern->spurious);
         out->invariant += coefficients[i] * (double)pattern->invariant;
-        if (pattern->spurious)
+        if (pattern->spurious && coefficients[i] != 0)
             out->groups[count++] = (bang_theory_group){coefficients[i], pattern->spurious};
     }
     qsort(out->groups, count, sizeof *out->groups, compare_groups);
     for (size_t i = 0; i < count; i++) {
         bang_theory_group *last = &out->groups[out->group_count - (out->group_count > 0)];
-        if (out->group_count && out->groups[i].coefficient - last->coefficient <= 1e-13 * largest)
+        double c = out->groups[i].coefficient;
+        if (out->group_count && c - last->coefficient <= fmin(4e-14 * size, 1e-3 * fabs(c)))
             last->count += out->groups[i].count;
         else
             out->groups[out->group_count++] = out->groups[i];
@@ -61,14 +58,31 @@ static double shared_form(const bang_theory_problem *problem, const double *fact
     return fmax(sum, 0);
 }
 
-/* factor_m summed over the models of a pattern. */
+/* factor_m summed over the models of a pattern; what is left of .1 + .2 - .3 is 0. */
 static double pattern_sum(const bang_theory_pattern *pattern, const double *factor, int models)
 {
-    double sum = 0;
+    double sum = 0, size = 0;
     for (int m = 0; m < models; m++)
-        if (pattern->models >> m & 1)
+        if (pattern->models >> m & 1) {
             sum += factor[m];
-    return sum;
+            size += fabs(factor[m]);
+        }
+    return fabs(sum) <= 1e-15 * size ? 0 : sum;
+}
+
+/* Only ratios count. Factors near the ends of the double range are brought to
+ * its middle, by a power of two so that nothing is rounded. */
+static void centre_factors(double *factor, int models)
+{
+    double largest = 0;
+    int exponent = 0;
+    for (int m = 0; m < models; m++)
+        largest = fmax(largest, fabs(factor[m]));
+    if (largest > 0)
+        frexp(largest, &exponent);
+    if (abs(exponent) > 100)
+        for (int m = 0; m < models; m++)
+            factor[m] = ldexp(factor[m], -exponent);
 }
 
 /* Outputs combined as sum_m factor_m w_m'x Phi_m: c_A = sum_{m in A} factor_m,
@@ -102,6 +116,7 @@ int bang_theory_score_ose(bang_theory_score *out, const bang_theory_problem *pro
     double factor[BANG_THEORY_MAX_MODELS];
     for (int m = 0; m < problem->models; m++)
         factor[m] = problem->weights[m] * problem->scales[m] * problem->scales[m];
+    centre_factors(factor, problem->models);
     return build_outputs(out, problem, factor, err);
 }
 
@@ -112,6 +127,7 @@ int bang_theory_score_wse(bang_theory_score *out, const bang_theory_problem *pro
     double factor[BANG_THEORY_MAX_MODELS];
     for (int m = 0; m < problem->models; m++)
         factor[m] = problem->weights[m] * problem->scales[m];
+    centre_factors(factor, problem->models);
     double noise = problem->sigma * shared_form(problem, factor, 1);
     double *coefficients = calloc(problem->pattern_count + 1, sizeof *coefficients);
     if (!coefficients)

@@ -18,7 +18,9 @@
  * true class is V + sum_g c_g r_g1, that of class k is sum_g c_g r_gk, where
  * group g holds n_g spurious features of coefficient c_g and r_gk of them show
  * class k; each logit carries Gaussian noise of standard deviation tau. The
- * largest logit wins; a tie with N wrong classes counts 1/(N+1).
+ * largest logit wins; a tie with N wrong classes counts 1/(N+1). Margins below
+ * 1e-14 of the sum of all coefficients are ties, so that weights of .7 and .3
+ * tie where 7 and 3 do, and 1.4142135623730951 means the root of 2.
  */
 #ifndef BANG_THEORY_THEORY_H
 #define BANG_THEORY_THEORY_H
