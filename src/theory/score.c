@@ -10,39 +10,53 @@ void bang_theory_score_release(bang_theory_score *score)
     *score = (bang_theory_score){0};
 }
 
-static int compare_groups(const void *a, const void *b)
+/* A pattern with its coefficient. */
+typedef struct weighted {
+    double coefficient;
+    const bang_theory_pattern *pattern;
+} weighted;
+
+static int compare_weighted(const void *a, const void *b)
 {
-    const bang_theory_group *x = a, *y = b;
+    const weighted *x = a, *y = b;
     return (x->coefficient > y->coefficient) - (x->coefficient < y->coefficient);
 }
 
 /* Takes one coefficient per pattern and merges patterns that act alike: what
- * differs by less than the margin of a tie (see exact.c) cannot be told apart. */
+ * differs by less than the margin of a tie (see exact.c) cannot be told apart,
+ * in the spurious part as in the invariant one. */
 static int build(bang_theory_score *out, const bang_theory_problem *problem,
                  const double *coefficients, double noise, bang_error *err)
 {
+    size_t count = problem->pattern_count;
     *out = (bang_theory_score){.noise = noise};
-    out->groups = calloc(problem->pattern_count + 1, sizeof *out->groups);
-    if (!out->groups)
+    out->groups = calloc(count + 1, sizeof *out->groups);
+    weighted *all = calloc(count + 1, sizeof *all);
+    if (!out->groups || !all) {
+        free(all);
+        bang_theory_score_release(out);
         return bang_fail_memory(err);
-    size_t count = 0;
-    double size = 0;
-    for (size_t i = 0; i < problem->pattern_count; i++) {
-        const bang_theory_pattern *pattern = &problem->patterns[i];
-        size += fabs(coefficients[i]) * (double)(pattern->invariant + pattern->spurious);
-        out->invariant += coefficients[i] * (double)pattern->invariant;
-        if (pattern->spurious && coefficients[i] != 0)
-            out->groups[count++] = (bang_theory_group){coefficients[i], pattern->spurious};
     }
-    qsort(out->groups, count, sizeof *out->groups, compare_groups);
+    double size = 0, last = NAN;
     for (size_t i = 0; i < count; i++) {
-        bang_theory_group *last = &out->groups[out->group_count - (out->group_count > 0)];
-        double c = out->groups[i].coefficient;
-        if (out->group_count && c - last->coefficient <= fmin(4e-14 * size, 1e-3 * fabs(c)))
-            last->count += out->groups[i].count;
-        else
-            out->groups[out->group_count++] = out->groups[i];
+        const bang_theory_pattern *pattern = &problem->patterns[i];
+        all[i] = (weighted){coefficients[i], pattern};
+        size += fabs(coefficients[i]) * (double)(pattern->invariant + pattern->spurious);
     }
+    qsort(all, count, sizeof *all, compare_weighted);
+    for (size_t i = 0; i < count; i++) {
+        double c = all[i].coefficient;
+        if (c - last <= fmin(4e-14 * size, 1e-3 * fabs(c)))
+            c = last;
+        last = c;
+        out->invariant += c * (double)all[i].pattern->invariant;
+        if (all[i].pattern->spurious == 0 || c == 0)
+            continue;
+        if (out->group_count == 0 || out->groups[out->group_count - 1].coefficient != c)
+            out->groups[out->group_count++].coefficient = c;
+        out->groups[out->group_count - 1].count += all[i].pattern->spurious;
+    }
+    free(all);
     return 0;
 }
 
