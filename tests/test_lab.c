@@ -117,6 +117,22 @@ static void test_theory_records(void **state)
     json_decref(result);
 }
 
+/* A folder made with other options is not mixed with this run's records. */
+static void test_resume_refuses_other_options(void **state)
+{
+    bang_lab_options options = BANG_LAB_OPTIONS_INIT;
+    bang_error err = {0};
+    options.folder = *state;
+    options.resume = 1;
+    json_t *other = json_pack("{ss s{si}}", "key", "theory/statements", "options", "classes", 4);
+    assert_int_equal(bang_record_append(options.folder, other, &err), 0);
+    json_decref(other);
+    json_t *result = json_object();
+    assert_int_equal(bang_lab_find_experiment("theory")->run(result, &options, &err), BANG_EUSAGE);
+    assert_non_null(strstr(err.message, "other options"));
+    json_decref(result);
+}
+
 static void test_cancelled_run_stops(void **state)
 {
     bang_lab_options options = BANG_LAB_OPTIONS_INIT;
@@ -150,6 +166,8 @@ int main(void)
         cmocka_unit_test(test_example_maps),
         cmocka_unit_test(test_figures_as_csv),
         cmocka_unit_test_setup_teardown(test_theory_records, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_resume_refuses_other_options, make_folder,
+                                        drop_folder),
         cmocka_unit_test_setup_teardown(test_cancelled_run_stops, make_folder, drop_folder),
         cmocka_unit_test(test_names),
     };

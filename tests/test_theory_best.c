@@ -161,6 +161,23 @@ static void test_degenerate_optima(void **state)
     bang_theory_problem_release(&problem);
 }
 
+/* The best weight may be 0 or 1 itself, next to which weights vanish. */
+static void test_with_noise_at_the_end(void **state)
+{
+    (void)state;
+    bang_error err = {0};
+    bang_theory_problem problem;
+    bang_theory_problem_init(&problem, 3, 0.9);
+    problem.sigma = 0.1;
+    add_models(&problem, MODELS("2,4", "2,4"));
+    assert_int_equal(bang_theory_set_overlap(&problem, 0, 2, &err), 0);
+    bang_theory_best best = best_of(&problem);
+    assert_near(best.alpha_exact[0], 0, 0);
+    assert_near(best.wse_exact, wse_at(&problem, 0, 1), 1e-14);
+    assert_true(best.wse_exact > wse_at(&problem, 0.5, 1));
+    bang_theory_problem_release(&problem);
+}
+
 static void test_with_noise(void **state)
 {
     (void)state;
@@ -185,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_output_weights_cannot_be_improved),
         cmocka_unit_test(test_degenerate_optima),
         cmocka_unit_test(test_with_noise),
+        cmocka_unit_test(test_with_noise_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
@@ -110,6 +112,21 @@ static int clear_records(const char *folder, bang_error *err)
     return rc;
 }
 
+/* Two runs into one folder would mix their records: the second is refused. */
+static int lock_folder(int *lock, const char *path, const char *folder, bang_error *err)
+{
+    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*lock < 0)
+        return bang_fail(err, BANG_EIO, "%s: cannot be written: %s", folder, strerror(errno));
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    close(*lock);
+    *lock = -1;
+    return bang_fail(err, BANG_EIO,
+                     "%s: another run is writing here: wait for its end or take another folder",
+                     folder);
+}
+
 static int run_experiments(json_t *results, cli *c, const request *r, bang_error *err)
 {
     cli_bar bar;
@@ -120,7 +137,10 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     options.seed = (uint64_t)c->seed;
     options.threads = (int)c->threads;
     options.cancel = cli_cancel();
-    int rc = bang_folder_create(r->output, err);
+    int lock = -1, rc = bang_folder_create(r->output, err);
+    char *lock_path = bang_path_join(r->output, ".reproduce.lock");
+    if (rc == 0)
+        rc = lock_path ? lock_folder(&lock, lock_path, r->output, err) : bang_fail_memory(err);
     if (rc == 0 && !r->resume)
         rc = clear_records(r->output, err);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
@@ -139,6 +159,11 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     if (rc == 0 && !c->quiet && !c->json)
         printf("%s\n", report);
     free(report);
+    if (lock >= 0) { /* removed while it is held, so that nobody else's goes */
+        unlink(lock_path);
+        close(lock);
+    }
+    free(lock_path);
     return rc;
 }
 
@@ -147,8 +172,9 @@ int cmd_reproduce(int argc, char **argv)
     request r = {0};
     cli_option options[] = {
         {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
-        {"quick", 0, NULL, "a scale that ends within minutes (default)", cli_read_flag, &r.quick},
-        {"full", 0, NULL, "the paper's scale", cli_read_flag, &r.full},
+        {"quick", 0, NULL, "a scale that ends within minutes, the paper's where possible (default)",
+         cli_read_flag, &r.quick},
+        {"full", 0, NULL, "ten times the paper's runs where it simulates", cli_read_flag, &r.full},
         {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
          &r.resume},
         {0},

@@ -86,21 +86,32 @@ static json_t *triple(const double *models, int count, double wse, double ose)
     return out;
 }
 
-static double z_score(double measured, double error, double expected)
+/* The standard error that theory itself predicts, at most: one environment a
+ * class and run, or one a sample. Where failures are too rare for the measured
+ * one to mean anything (it is then far below), this one takes its place. */
+static double predicted_error(const request *r, const bang_simulation_result *s, double expected)
 {
-    double difference = measured - expected;
-    return error > 0 ? difference / error : difference == 0 ? 0 : NAN;
+    double draws =
+        r->options.draw == BANG_DRAW_SAMPLE ? (double)r->options.test : (double)r->models.classes;
+    return sqrt(fmax(expected * (1 - expected), 1e-12) / (draws * (double)s->runs));
 }
 
-static json_t *z_json(const bang_simulation_result *s, const predictions *p)
+static double z_score(const request *r, const bang_simulation_result *s, double measured,
+                      double error, double expected)
+{
+    double predicted = predicted_error(r, s, expected);
+    return (measured - expected) / (error > predicted / 2 ? error : predicted);
+}
+
+static json_t *z_json(const request *r, const bang_simulation_result *s, const predictions *p)
 {
     double models[BANG_THEORY_MAX_MODELS];
     for (int m = 0; m < s->models; m++)
-        models[m] = z_score(s->mean[m], s->error[m], p->of[m].exact.accuracy);
+        models[m] = z_score(r, s, s->mean[m], s->error[m], p->of[m].exact.accuracy);
     double ose = s->models > 1 ? p->of[s->models].exact.accuracy : NAN;
     double wse = s->models > 1 ? p->of[s->models + 1].exact.accuracy : NAN;
-    return triple(models, s->models, z_score(s->wse_mean, s->wse_error, wse),
-                  z_score(s->ose_mean, s->ose_error, ose));
+    return triple(models, s->models, z_score(r, s, s->wse_mean, s->wse_error, wse),
+                  z_score(r, s, s->ose_mean, s->ose_error, ose));
 }
 
 static int print_json(const cli *c, const request *r, const bang_simulation_result *s,
@@ -110,7 +121,7 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
     json_t *out = json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
                             triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
                             triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
-                            predictions_json(p, prediction_exact), "z", z_json(s, p));
+                            predictions_json(p, prediction_exact), "z", z_json(r, s, p));
     json_object_set_new(
         out, "paper",
         e ? triple(e->paper_simulated, 2, e->paper_simulated[2], e->paper_simulated[3])
@@ -123,15 +134,15 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
     return cli_print_json(c, out);
 }
 
-static void print_row(const char *name, double mean, double error, double theory,
-                      const double *paper)
+static void print_row(const request *r, const bang_simulation_result *s, const char *name,
+                      double mean, double error, double theory, const double *paper)
 {
     printf("%-10s %7.2f %%", name, 100 * mean);
     if (isnan(error))
         printf("       –");
     else
         printf("  %6.3f", 100 * error);
-    double z = z_score(mean, error, theory);
+    double z = z_score(r, s, mean, isnan(error) ? 0 : error, theory);
     printf("  %9.2f %%", 100 * theory);
     if (isnan(z))
         printf("      –");
@@ -150,14 +161,14 @@ static void print_table(const request *r, const bang_simulation_result *s, const
     for (int m = 0; m < s->models; m++) {
         char name[24];
         prediction_name(name, sizeof name, p, (size_t)m);
-        print_row(name, s->mean[m], s->error[m], p->of[m].exact.accuracy,
+        print_row(r, s, name, s->mean[m], s->error[m], p->of[m].exact.accuracy,
                   r->paper ? &r->paper->paper_simulated[m] : NULL);
     }
     if (s->models < 2)
         return;
-    print_row("WSE", s->wse_mean, s->wse_error, p->of[s->models + 1].exact.accuracy,
+    print_row(r, s, "WSE", s->wse_mean, s->wse_error, p->of[s->models + 1].exact.accuracy,
               r->paper ? &r->paper->paper_simulated[2] : NULL);
-    print_row("OSE", s->ose_mean, s->ose_error, p->of[s->models].exact.accuracy,
+    print_row(r, s, "OSE", s->ose_mean, s->ose_error, p->of[s->models].exact.accuracy,
               r->paper ? &r->paper->paper_simulated[3] : NULL);
 }
 

@@ -53,6 +53,8 @@ static int run_figure(cli *c, request *r)
         r->polynomial)
         cli_problem(c, "--figure: shows the paper's own models: only -K, -p and --sigma go with "
                        "it, and p only with the examples");
+    if (r->models.has_shift && strcmp(r->figure, "f-curve") == 0)
+        cli_problem(c, "--shift: f-curve shows several p: leave it out");
     bang_theory_problem problem;
     bang_error err = {0};
     bang_theory_problem_init(&problem, r->models.classes, shift);
@@ -151,9 +153,12 @@ static void print_predictions(const request *r, const bang_theory_problem *probl
         const prediction *one = &p->of[i];
         char name[24];
         prediction_name(name, sizeof name, p, i);
-        printf("%-10s %7.2f %%   %7.2f %%  %8.4f          %7.2f %%   %s", name,
-               100 * one->exact.accuracy, 100 * one->gaussian, one->argument, 100 * one->id,
-               bang_theory_method_name(one->exact.method));
+        char x[24] = "–";
+        if (!isnan(one->argument))
+            snprintf(x, sizeof x, "%.4f", one->argument);
+        printf("%-10s %7.2f %%   %7.2f %%  %*s          %7.2f %%   %s", name,
+               100 * one->exact.accuracy, 100 * one->gaussian, isnan(one->argument) ? 10 : 8, x,
+               100 * one->id, bang_theory_method_name(one->exact.method));
         if (one->exact.standard_error > 0)
             printf(", standard error %.4f %%", 100 * one->exact.standard_error);
         putchar('\n');
@@ -229,7 +234,7 @@ int cmd_theory(int argc, char **argv)
          &r.output},
         {"method", 0, "NAME", "auto, generating-function, lattice, series, monte-carlo",
          cli_read_text, &r.method},
-        {"samples", 0, "N", "of monte-carlo (as many as a few seconds allow)", cli_read_whole,
+        {"samples", 0, "N", "of monte-carlo, rounded up to 4096 (a few seconds)", cli_read_whole,
          &r.samples},
         {0},
     };
@@ -266,6 +271,8 @@ int cmd_theory(int argc, char **argv)
         if (r.best || r.failure || r.polynomial)
             cli_problem(&c, "--sweep: prints accuracies only: leave --best, --failure and "
                             "--polynomial out");
+        if (r.output && ends_with(r.output, ".svg"))
+            cli_problem(&c, "--sweep: writes CSV, not SVG: say -o FILE.csv");
         status = run_sweep(&c, &r.sweep, &r.models, &r.options, r.output);
     } else {
         status = run_predictions(&c, &r);

@@ -45,7 +45,7 @@ int cli_read_scale(void *target, const char *value, bang_error *err)
     int rc = cli_read_real(&m->scale, inner, err);
     if (rc == 0 && m->scale < 0)
         rc = bang_fail(err, BANG_EUSAGE, "is no real number: write the root of a positive one");
-    m->scale = sqrt(m->scale);
+    m->scale = rc == 0 ? sqrt(m->scale) : 1;
     return rc;
 }
 

@@ -31,11 +31,11 @@ typedef struct cli_models {
         {"model",        'm', "NV,NS", "a model by what it learned: counts, or sets v0-1,s0-2",    \
          cli_read_model, m},                                                                       \
         {"overlap", 0, "NV,NS", "features that two models share", cli_read_overlap, m},            \
-        {"sigma", 0, "S", "noise of one feature, standard deviation", cli_read_sigma, m},          \
+        {"sigma", 0, "S", "noise of one feature (theory 0, simulate 0.01)", cli_read_sigma, m},    \
         {"alpha", 0, "A", "weight of the second of two models (0.5)", cli_read_alpha, m},          \
         {"weights", 0, "W1,W2,..", "weights of all models (equal)", cli_read_weights, m},          \
     {                                                                                              \
-        "scale", 0, "L", "the second model is (L w, L Phi) (1)", cli_read_scale, m                 \
+        "scale", 0, "L", "the second of two is (L w, L Phi); 2 or sqrt(5) (1)", cli_read_scale, m  \
     }
 
 int cli_read_classes(void *target, const char *value, bang_error *err);

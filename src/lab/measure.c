@@ -37,8 +37,14 @@ static int recall(json_t **result, const lab_measurement *m, const bang_lab_opti
     json_t *record = bang_record_find(records, m->key, m->options);
     if (record)
         *result = json_incref(json_object_get(record, "result"));
+    else if (bang_record_find(records, m->key, NULL))
+        rc =
+            bang_fail(err, BANG_EUSAGE,
+                      "%s: holds %s made with other options (seed or scale): resume with those, or "
+                      "take another folder",
+                      options->folder, m->key);
     json_decref(records);
-    return 0;
+    return rc;
 }
 
 int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *options,

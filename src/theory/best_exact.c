@@ -292,6 +292,10 @@ static int accuracy_at(double *out, const bang_theory_problem *problem, double a
     rc = bang_theory_exact(&value, &score, problem->classes, problem->shift, options, err);
     bang_theory_score_release(&score);
     *out = value.accuracy;
+    if (rc == BANG_EUSAGE) { /* alpha too near to 0 or 1 to tell: not a candidate */
+        *out = -1;
+        rc = 0;
+    }
     return rc;
 }
 
@@ -305,6 +309,10 @@ static int accuracy_cost(double *out, const bang_theory_problem *problem, double
         return rc;
     rc = exact_cost(out, &score, problem->classes, problem->shift, err);
     bang_theory_score_release(&score);
+    if (rc == BANG_EUSAGE) { /* such scales cannot be compared at all */
+        *out = INFINITY;
+        rc = 0;
+    }
     return rc;
 }
 
@@ -378,6 +386,7 @@ static int search_smooth(double interval[2], double *value, const bang_theory_pr
         double center = alpha;
         for (int side = -1; side <= 1 && rc == 0; side += 2) {
             double x = fmin(fmax(center + side * step, 0), 1);
+            x = x < 1e-5 ? 0 : x > 1 - 1e-5 ? 1 : x; /* nearer, a weight is lost in rounding */
             rc = accuracy_at(&here, problem, x, options, err);
             if (rc == 0 && here > best) {
                 best = here;

@@ -125,7 +125,9 @@ static int make_case(exact_case *c, const bang_theory_score *score, int64_t clas
         largest = fmax(largest, fabs(score->groups[g].coefficient));
         smallest = fmin(smallest, fabs(score->groups[g].coefficient));
     }
-    if (smallest < 8 * TIE * coefficient_sum(score, 1)) {
+    double size = coefficient_sum(score, 1);
+    /* noise drowns what so small a feature could decide */
+    if (smallest < 8 * TIE * size && score->noise < 1e-3 * size) {
         free(groups);
         return bang_fail(err, BANG_EUSAGE,
                          "weights or scales: a feature counts %.2g times as much as another: too "
@@ -142,7 +144,7 @@ static int make_case(exact_case *c, const bang_theory_score *score, int64_t clas
                       .classes = classes,
                       .same = 1 - shift + shift / (double)classes,
                       .other = shift / (double)classes,
-                      .tolerance = TIE * coefficient_sum(score, 1) / largest,
+                      .tolerance = TIE * size / largest,
                       .options = options ? options : &defaults};
     return 0;
 }

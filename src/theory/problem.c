@@ -155,8 +155,9 @@ int bang_theory_check(const bang_theory_problem *problem, bang_error *err)
         if (!(fabs(problem->weights[m]) <= 1e9))
             bang_text_add(&wrong, "; weight %g of model %d: must be finite, at most 1e9",
                           problem->weights[m], m + 1);
-        if (!(fabs(problem->scales[m]) <= 1e6))
-            bang_text_add(&wrong, "; scale %g of model %d: must be finite, at most 1e6",
+        double scale = fabs(problem->scales[m]);
+        if (!(scale == 0 || (scale >= 1e-6 && scale <= 1e6)))
+            bang_text_add(&wrong, "; scale %g of model %d: its size must be 0 or 1e-6 to 1e6",
                           problem->scales[m], m + 1);
     }
     return bang_text_fail(&wrong, err);

@@ -120,7 +120,7 @@ int bang_theory_score_single(bang_theory_score *out, const bang_theory_problem *
                              bang_error *err)
 {
     double factor[BANG_THEORY_MAX_MODELS] = {0};
-    factor[m] = problem->scales[m] * problem->scales[m];
+    factor[m] = problem->scales[m] != 0; /* alone, a model predicts the same at any scale */
     return build_outputs(out, problem, factor, err);
 }
 

@@ -179,7 +179,9 @@ typedef struct bang_theory_best {
     double alpha_exact[2]; /* the widest interval of alpha on which G is largest */
     double wse_exact;      /* G there */
     int has_ose;
-    double ose_weights[BANG_THEORY_MAX_MODELS]; /* Gaussian; they sum to 1 */
+    /* Largest mean over deviation of a margin, which without noise is the
+     * largest F_p; they sum to 1. */
+    double ose_weights[BANG_THEORY_MAX_MODELS];
     double ose_gaussian;
 } bang_theory_best;
 
