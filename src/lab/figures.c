@@ -73,8 +73,11 @@ static int example_2(json_t **out, const setting *s, bang_error *err)
                 add_cell(panels[i], q.ose[i] - q.first[i]);
         }
     }
-    *out = json_pack("{ss ss ss ss ss sb so so s[oo]}", "kind", "heat", "title",
-                     "Example 2: output-space ensemble minus model 1", "x_label",
+    char title[96];
+    snprintf(title, sizeof title,
+             "Example 2, K = %lld, p = %g: output-space ensemble minus model 1",
+             (long long)s->classes, s->shift);
+    *out = json_pack("{ss ss ss ss ss sb so so s[oo]}", "kind", "heat", "title", title, "x_label",
                      "spurious features of model 2", "y_label", "invariant features of model 2",
                      "value_label", "gain in accuracy, points", "percent", 1, "x",
                      whole_numbers(21), "y", whole_numbers(6), "panels", panels[0], panels[1]);
@@ -99,11 +102,13 @@ static int example_3(json_t **out, const setting *s, bang_error *err)
             }
         }
     }
-    *out = json_pack("{ss ss ss ss ss sb so so s[oooo]}", "kind", "heat", "title",
-                     "Example 3: what shared features do", "x_label", "shared spurious features",
-                     "y_label", "shared invariant features", "value_label",
-                     "gain in accuracy, points", "percent", 1, "x", whole_numbers(6), "y",
-                     whole_numbers(6), "panels", panels[0], panels[1], panels[2], panels[3]);
+    char title[96];
+    snprintf(title, sizeof title, "Example 3, K = %lld, p = %g: what shared features do",
+             (long long)s->classes, s->shift);
+    *out = json_pack("{ss ss ss ss ss sb so so s[oooo]}", "kind", "heat", "title", title, "x_label",
+                     "shared spurious features", "y_label", "shared invariant features",
+                     "value_label", "gain in accuracy, points", "percent", 1, "x", whole_numbers(6),
+                     "y", whole_numbers(6), "panels", panels[0], panels[1], panels[2], panels[3]);
     return rc == 0 && !*out ? bang_fail_memory(err) : rc;
 }
 
