@@ -94,7 +94,13 @@ static int choose_method(const exact_method **out, const exact_case *c, bang_err
             *out = &methods[i];
         }
     }
-    if (!*out && wanted == BANG_THEORY_AUTO && generating_refined_cost(c) < PATIENCE)
+    if (wanted != BANG_THEORY_AUTO)
+        return 0;
+    /* With many classes the crude cost hopes that most nodes are dropped. */
+    int hoped = *out == &methods[0] && c->classes > 100 && best > 0.02;
+    if (hoped && !(generating_refined_cost(c) < PATIENCE))
+        *out = series_cost(c) < PATIENCE ? &methods[2] : NULL;
+    else if (!*out && generating_refined_cost(c) < PATIENCE)
         *out = &methods[0];
     return 0;
 }

@@ -256,6 +256,12 @@ double series_cost(const exact_case *c)
     double terms = term_count(c), pairs = 1;
     if (!(terms <= MAX_TERMS))
         return INFINITY;
+    double largest = 0; /* log of (K-1)^n/n!, the largest coefficient */
+    for (size_t g = 0; g < c->group_count; g++)
+        largest += (double)c->groups[g].count * log((double)c->classes) -
+                   lgamma((double)c->groups[g].count + 1);
+    if (largest > 650) /* of 709 that a double holds */
+        return INFINITY;
     for (size_t g = 0; g < c->group_count; g++)
         pairs *= 0.5 * ((double)c->groups[g].count + 1) * ((double)c->groups[g].count + 2);
     double products = 2 + 4 * log2((double)c->classes);
