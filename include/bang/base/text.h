@@ -24,6 +24,7 @@ void bang_text_add(bang_text *text, const char *format, ...) BANG_PRINTF(2, 3);
 void bang_text_add_bytes(bang_text *text, const char *bytes, size_t size);
 /* Adds s with & < > " ' replaced by entities, for HTML and SVG. */
 void bang_text_add_escaped(bang_text *text, const char *s);
+void bang_text_add_base64(bang_text *text, const void *data, size_t size);
 void bang_text_release(bang_text *text);
 
 /* Ends a list of problems, each added as "; what: why": fails with BANG_EUSAGE

@@ -1,0 +1,21 @@
+/* NumPy's .npy: magic "\x93NUMPY", version, a header that is a Python dict with
+ * descr, fortran_order and shape, then the numbers. Versions 1 to 3 are read;
+ * version 1 is written, its header padded so that the data start at a multiple
+ * of 64. Either byte order and Fortran order are read into native C order.
+ *
+ *     bang_npy_read(&array, "logits.npy", &err);
+ *     bang_npy_write("copy.npy", &array, &err);
+ */
+#ifndef BANG_STORE_NPY_H
+#define BANG_STORE_NPY_H
+
+#include "bang/tensor/array.h"
+
+/* The caller releases the array. Number types: b1 u1-u8 i1-i8 f2 f4 f8. */
+int bang_npy_read(bang_array *out, const char *path, bang_error *err);
+/* The same from memory; name is for messages. */
+int bang_npy_parse(bang_array *out, const void *data, size_t size, const char *name,
+                   bang_error *err);
+int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
+
+#endif
