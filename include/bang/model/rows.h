@@ -42,12 +42,13 @@ int bang_columns_init_all(bang_columns *out, size_t width, bang_error *err);
 int bang_columns_refine(bang_columns *columns, const bang_array *inputs, bang_error *err);
 void bang_columns_release(bang_columns *columns);
 
-/* Columns read as one code: value[code] holds what they are together. */
+/* Columns read as one code: what they are together, as the numbers that are not
+ * zero. */
 typedef struct bang_block {
-    size_t size;       /* groups in it */
     size_t code_count; /* at most 16 */
-    uint32_t *column;  /* (size) groups */
-    float *value;      /* (code_count, size) */
+    uint32_t *start;   /* (code_count + 1) where a code begins in the two below */
+    uint16_t *column;  /* groups ... */
+    float *value;      /* ... and numbers */
 } bang_block;
 
 typedef struct bang_rows {
@@ -69,6 +70,9 @@ typedef struct bang_rows {
  * caller releases the rows. */
 int bang_rows_init(bang_rows *out, const bang_columns *columns, const bang_array *inputs,
                    bang_error *err);
+/* The inputs as they are, all columns different: nothing is looked for. */
+int bang_rows_init_dense(bang_rows *out, const bang_columns *columns, const bang_array *inputs,
+                         bang_error *err);
 void bang_rows_release(bang_rows *rows);
 /* 1 when both hold the same numbers outside their blocks, in the same order. */
 int bang_rows_same_numbers(const bang_rows *a, const bang_rows *b);

@@ -1,0 +1,11 @@
+#include <math.h>
+#include <string.h>
+
+#include "model/network.h"
+
+#define REAL double
+#define NAME(x) x##_f64
+#define ERF erf
+#define EXP exp
+#define TANH tanh
+#include "model/network_template.h"
