@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/network.h"
+#include "bang/model/network.h"
 
 #define REAL double
 #define NAME(x) x##_f64

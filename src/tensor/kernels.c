@@ -1,4 +1,4 @@
-#include "tensor/kernels.h"
+#include "bang/tensor/kernels.h"
 
 #if defined(__x86_64__)
 static int has_avx2(void)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/kernels.h"
+#include "bang/tensor/kernels.h"
 
 #if defined(__x86_64__)
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/kernels.h"
+#include "bang/tensor/kernels.h"
 
 #define VECTOR_BYTES 16
 #define LABEL "portable"

@@ -54,8 +54,8 @@ int bang_mlp_reduce(bang_mlp *out, const bang_mlp *mlp, const bang_columns *colu
  * amount. mlp holds the weights from before the training and receives those
  * after it; decay is by how much weight decay alone would have scaled them (1
  * without). Other layers are copied. */
-void bang_mlp_expand(bang_mlp *mlp, const bang_mlp *reduced, const bang_columns *columns,
-                     double decay);
+int bang_mlp_expand(bang_mlp *mlp, const bang_mlp *reduced, const bang_columns *columns,
+                    double decay, bang_error *err);
 
 /* Outputs for rows [first, first + count): logits (count, width[layers]), no
  * padding. The network reads the groups of rows->columns. */

@@ -15,7 +15,7 @@
 
 #include "bang/base/arena.h"
 #include "bang/model/mlp.h"
-#include "tensor/kernels.h"
+#include "bang/tensor/kernels.h"
 
 #define BANG_NETWORK(real, suffix)                                                                 \
     typedef struct bang_mixing_##suffix {                                                          \

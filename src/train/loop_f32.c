@@ -1,0 +1,10 @@
+#include <math.h>
+
+#include "bang/model/network.h"
+#include "train/loop.h"
+
+#define REAL float
+#define NAME(x) x##_f32
+#define EXP expf
+#define LOG logf
+#include "train/loop_template.h"

@@ -1,0 +1,10 @@
+#include <math.h>
+
+#include "bang/model/network.h"
+#include "train/loop.h"
+
+#define REAL double
+#define NAME(x) x##_f64
+#define EXP exp
+#define LOG log
+#include "train/loop_template.h"

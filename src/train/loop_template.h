@@ -1,0 +1,248 @@
+/* The training loop for one number type. The includer defines REAL, NAME(x),
+ * which gives x the suffix of the type, EXP and LOG. */
+typedef struct NAME(run) {
+    const bang_train_options *options;
+    const bang_rows *rows;
+    const int64_t *labels;
+    NAME(bang_network) net;
+    bang_arena arena;
+    REAL *first, *second; /* (count) moments */
+    REAL *target;         /* (batch, classes) */
+    uint32_t *partner;    /* (batch) */
+    REAL *panel_gradient; /* (BANG_PANEL, stride[1]) */
+    double hit, miss;
+    double power1, power2; /* beta^t */
+    size_t total;          /* numbers in all parameters */
+} NAME(run);
+#define RUN NAME(run)
+
+static void NAME(set_targets)(RUN *run, const uint32_t *index, size_t count,
+                              const NAME(bang_mixing) * mixing)
+{
+    size_t classes = run->net.width[run->net.layers];
+    for (size_t i = 0; i < count; i++) {
+        REAL *target = run->target + i * classes;
+        for (size_t c = 0; c < classes; c++)
+            target[c] = (REAL)run->miss;
+        REAL rise = (REAL)(run->hit - run->miss);
+        target[run->labels[index[i]]] += mixing ? mixing->lambda * rise : rise;
+        if (mixing)
+            target[run->labels[index[mixing->partner[i]]]] += (1 - mixing->lambda) * rise;
+    }
+}
+
+/* Mean over batch and classes of (z - y)^2; its gradient is 2 (z - y)/(n K). */
+static double NAME(squared_error)(RUN *run, size_t count)
+{
+    const NAME(bang_network) *net = &run->net;
+    size_t classes = net->width[net->layers], stride = net->stride[net->layers];
+    REAL scale = 2 / ((REAL)count * (REAL)classes);
+    double loss = 0;
+    for (size_t i = 0; i < count; i++) {
+        const REAL *z = net->x[net->layers] + i * stride, *y = run->target + i * classes;
+        REAL *delta = net->delta[net->layers] + i * stride, sum = 0;
+        for (size_t c = 0; c < classes; c++) {
+            REAL difference = z[c] - y[c];
+            delta[c] = scale * difference;
+            sum += difference * difference;
+        }
+        loss += (double)sum;
+    }
+    return loss / ((double)count * (double)classes);
+}
+
+/* Mean over the batch of -sum y log softmax(z); its gradient is (s sum(y) - y)/n. */
+static double NAME(cross_entropy)(RUN *run, size_t count)
+{
+    const NAME(bang_network) *net = &run->net;
+    size_t classes = net->width[net->layers], stride = net->stride[net->layers];
+    REAL scale = 1 / (REAL)count;
+    double loss = 0;
+    for (size_t i = 0; i < count; i++) {
+        const REAL *z = net->x[net->layers] + i * stride, *y = run->target + i * classes;
+        REAL *delta = net->delta[net->layers] + i * stride, most = z[0], sum = 0, mass = 0, hit = 0;
+        for (size_t c = 1; c < classes; c++)
+            most = z[c] > most ? z[c] : most;
+        for (size_t c = 0; c < classes; c++) {
+            delta[c] = EXP(z[c] - most);
+            sum += delta[c];
+            mass += y[c];
+            hit += y[c] * (z[c] - most);
+        }
+        for (size_t c = 0; c < classes; c++)
+            delta[c] = scale * (delta[c] / sum * mass - y[c]);
+        loss += (double)(mass * LOG(sum) - hit);
+    }
+    return loss / (double)count;
+}
+
+static void NAME(update)(RUN *run, size_t at, const REAL *gradient, size_t count,
+                         NAME(bang_step) step, double multiplicity)
+{
+    REAL *w = run->net.parameters + at;
+    if (run->options->optimizer == BANG_SGD) {
+        step.gradient_scale *= (REAL)multiplicity;
+        run->net.kernels->sgd(w, gradient, run->first + at, count, &step);
+    } else {
+        step.rate *= (REAL)multiplicity;
+        run->net.kernels->adam(w, gradient, run->first + at, run->second + at, count, &step);
+    }
+}
+
+/* The first layer's weights take one step per group of columns; dense ones are
+ * updated panel by panel while their gradient is still in the first cache. */
+static void NAME(update_all)(RUN *run, size_t count, const NAME(bang_step) * step)
+{
+    NAME(bang_network) *net = &run->net;
+    size_t n = net->stride[1], head = net->width[0] * n;
+    const uint32_t *multiplicity = run->rows->columns->multiplicity;
+    if (run->rows->dense && !(run->options->clip_norm > 0)) {
+        for (size_t from = 0; from < net->width[0]; from += BANG_PANEL) {
+            size_t left = net->width[0] - from, many = left < BANG_PANEL ? left : BANG_PANEL;
+            NAME(bang_network_backward_dense)(net, run->panel_gradient, from, from + many, count);
+            NAME(update)(run, from * n, run->panel_gradient, many * n, *step, 1);
+        }
+    } else {
+        for (size_t i = 0; i < net->width[0]; i++)
+            NAME(update)(run, i * n, net->gradient + i * n, n, *step, multiplicity[i]);
+    }
+    NAME(update)(run, head, net->gradient + head, run->total - head, *step, 1);
+}
+
+/* The factor that brings the norm of the gradient, equal inputs counted as
+ * often as there are, down to its limit. */
+static double NAME(clip)(const RUN *run)
+{
+    const NAME(bang_network) *net = &run->net;
+    size_t n = net->stride[1], head = net->width[0] * n;
+    double square = 0;
+    for (size_t i = 0; i < run->total; i++) {
+        double g = (double)net->gradient[i];
+        square += g * g * (i < head ? run->rows->columns->multiplicity[i / n] : 1);
+    }
+    double norm = sqrt(square), limit = run->options->clip_norm;
+    /* PyTorch's form */
+    return norm + 1e-6 > limit ? limit / (norm + 1e-6) : 1;
+}
+
+static NAME(bang_step) NAME(plan_step)(RUN *run, double rate)
+{
+    const bang_train_options *o = run->options;
+    NAME(bang_step) step = {.gradient_scale = 1, .keep = 1};
+    if (o->optimizer == BANG_SGD) {
+        step.rate = (REAL)rate;
+        step.beta1 = (REAL)o->momentum;
+        step.decay = (REAL)o->weight_decay;
+        return step;
+    }
+    run->power1 *= o->beta1;
+    run->power2 *= o->beta2;
+    step.rate = (REAL)(rate / (1 - run->power1));
+    step.root_correction = (REAL)(1 / sqrt(1 - run->power2));
+    step.beta1 = (REAL)o->beta1;
+    step.beta2 = (REAL)o->beta2;
+    step.epsilon = (REAL)o->epsilon;
+    if (o->optimizer == BANG_ADAMW)
+        step.keep = (REAL)(1 - rate * o->weight_decay);
+    else
+        step.decay = (REAL)o->weight_decay;
+    return step;
+}
+
+static double NAME(train_step)(RUN *run, const uint32_t *index, size_t count, uint64_t number,
+                               double rate)
+{
+    NAME(bang_network) *net = &run->net;
+    const bang_train_options *o = run->options;
+    NAME(bang_mixing) mixing = {0}, *mixed = o->mixup > 0 ? &mixing : NULL;
+    if (mixed) {
+        mixing.lambda = (REAL)train_draw_mixing(run->partner, count, o, number);
+        mixing.partner = run->partner;
+    }
+    NAME(bang_network_tabulate)(net, run->rows);
+    NAME(bang_network_forward)(net, run->rows, index, count, mixed);
+    NAME(set_targets)(run, index, count, mixed);
+    double loss =
+        o->loss == BANG_MSE ? NAME(squared_error)(run, count) : NAME(cross_entropy)(run, count);
+    NAME(bang_network_backward)(net, count, mixed);
+    if (!run->rows->dense)
+        NAME(bang_network_backward_compact)(net, run->rows, index, count);
+    NAME(bang_step) step = NAME(plan_step)(run, rate);
+    if (o->clip_norm > 0) {
+        if (run->rows->dense)
+            for (size_t from = 0; from < net->width[0]; from += BANG_PANEL) {
+                size_t left = net->width[0] - from, many = left < BANG_PANEL ? left : BANG_PANEL;
+                NAME(bang_network_backward_dense)
+                (net, net->gradient + from * net->stride[1], from, from + many, count);
+            }
+        step.gradient_scale = (REAL)NAME(clip)(run);
+    }
+    NAME(update_all)(run, count, &step);
+    return loss;
+}
+
+static int NAME(prepare)(RUN *run, const bang_mlp *shape, REAL *parameters, bang_error *err)
+{
+    const bang_train_options *o = run->options;
+    size_t classes = shape->width[shape->layers];
+    int rc = NAME(bang_network_init)(&run->net, shape, parameters, o->batch, 1, err);
+    if (rc < 0)
+        return rc;
+    rc = NAME(bang_network_accept)(&run->net, run->rows, err);
+    if (rc < 0)
+        return rc;
+    run->total = shape->count;
+    run->first = bang_arena_alloc(&run->arena, shape->count, sizeof(REAL));
+    run->second = bang_arena_alloc(&run->arena, shape->count, sizeof(REAL));
+    run->target = bang_arena_alloc(&run->arena, o->batch, classes * sizeof(REAL));
+    run->partner = bang_arena_alloc(&run->arena, o->batch, sizeof(uint32_t));
+    run->panel_gradient =
+        bang_arena_alloc(&run->arena, BANG_PANEL * shape->stride[1], sizeof(REAL));
+    run->power1 = run->power2 = 1;
+    train_smooth(&run->hit, &run->miss, classes, o);
+    return run->first && run->second && run->target && run->partner && run->panel_gradient
+               ? 0
+               : bang_fail_memory(err);
+}
+
+int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *rows,
+                    const int64_t *labels, const bang_train_options *options,
+                    bang_train_result *result, bang_error *err)
+{
+    RUN run = {.options = options, .rows = rows, .labels = labels};
+    train_order order = {.options = options, .rows = rows->count};
+    double epoch_loss = 0, decay = 1;
+    uint64_t in_epoch = 0;
+    int rc = NAME(prepare)(&run, shape, parameters, err);
+    order.index = rc == 0 ? bang_arena_alloc(&run.arena, rows->count, sizeof *order.index) : NULL;
+    if (rc == 0 && !order.index)
+        rc = bang_fail_memory(err);
+    for (uint64_t step = 0; rc == 0 && step < options->steps; step++) {
+        if (order.next == 0)
+            epoch_loss = 0, in_epoch = 0;
+        size_t count;
+        const uint32_t *index = train_next_batch(&order, &count);
+        double rate = bang_train_rate(options, step);
+        double loss = NAME(train_step)(&run, index, count, step, rate);
+        epoch_loss += loss;
+        in_epoch++;
+        if (options->optimizer == BANG_ADAMW)
+            decay *= 1 - rate * options->weight_decay;
+        if (options->step)
+            options->step(options->context, step, loss, rate);
+        if ((step & 31) == 31)
+            bang_progress_step(options->progress, step + 1, options->steps);
+        if (bang_cancelled(options->cancel))
+            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
+        else if (!isfinite(loss))
+            rc = bang_fail(err, BANG_EDATA,
+                           "training: the loss is not finite at step %llu: take a smaller "
+                           "learning rate, or look for bad numbers in the data",
+                           (unsigned long long)step + 1);
+    }
+    if (result)
+        *result = (bang_train_result){in_epoch ? epoch_loss / (double)in_epoch : 0, decay};
+    NAME(bang_network_release)(&run.net);
+    bang_arena_release(&run.arena);
+    return rc;
+}

@@ -1,0 +1,27 @@
+#include "bang/train/train.h"
+
+#include "train/loop.h"
+
+int bang_train_mlp(bang_mlp *mlp, const bang_rows *rows, const int64_t *labels,
+                   const bang_train_options *options, bang_train_result *result, bang_error *err)
+{
+    int rc = bang_train_check(options, err);
+    if (rc < 0)
+        return rc;
+    if (mlp->width[0] != rows->columns->group_count)
+        return bang_fail(err, BANG_EUSAGE, "network: it reads %zu inputs, the data have %zu",
+                         mlp->width[0], rows->columns->group_count);
+    if (rows->count == 0 || rows->count > UINT32_MAX)
+        return bang_fail(err, BANG_EUSAGE, "training: %zu rows: give 1 to 4e9", rows->count);
+    for (size_t i = 0; i < rows->count; i++)
+        if (labels[i] < 0 || (size_t)labels[i] >= mlp->width[mlp->layers])
+            return bang_fail(err, BANG_EDATA,
+                             "labels: row %zu has label %lld: the network has %zu classes", i,
+                             (long long)labels[i], mlp->width[mlp->layers]);
+    if (options->optimizer == BANG_ADAM && options->weight_decay > 0 &&
+        rows->columns->group_count != rows->columns->width)
+        return bang_fail(err, BANG_EUSAGE,
+                         "training: Adam with weight decay moves equal inputs differently: take "
+                         "adamw, or train without reduction");
+    return train_run_f32(mlp, mlp->parameters, rows, labels, options, result, err);
+}
