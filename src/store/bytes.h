@@ -36,4 +36,11 @@ void bang_bytes_swap(void *data, size_t count, size_t size);
 /* The numbers of array in that byte order; errors are the file's to tell. */
 void bang_bytes_write(bang_file *file, const bang_array *array, int little);
 
+/* Text of a file for a message: cut, and without control characters. */
+enum { BANG_SHOWN = 128 };
+const char *bang_bytes_show(char out[BANG_SHOWN], const char *text);
+
+/* Bytes; the format's own limit. */
+enum { BANG_SAFETENSORS_HEADER_MOST = 100000000 };
+
 #endif

@@ -176,6 +176,7 @@ static int parse_header(struct header *header, bang_error *err)
 static int parse_type(bang_dtype *dtype, int *swap, const struct header *header, bang_error *err)
 {
     const char *descr = header->descr;
+    char shown[BANG_SHOWN];
     if (strchr(descr, 'O'))
         return bang_fail(err, BANG_EDATA,
                          "%s: holds Python objects: convert it to an array of numbers",
@@ -191,7 +192,7 @@ static int parse_type(bang_dtype *dtype, int *swap, const struct header *header,
     return bang_fail(err, BANG_EDATA,
                      "%s: number type \"%s\" is not known: convert it to b1, u1-u8, i1-i8, f2, f4 "
                      "or f8",
-                     header->name, descr);
+                     header->name, bang_bytes_show(shown, descr));
 }
 
 /* Reads the header; *start is where the numbers begin. *text is the caller's
