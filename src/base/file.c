@@ -285,38 +285,3 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     return why == ENOMEM ? bang_fail_memory(err)
                          : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(why));
 }
-
-/* One folder; 0 or an errno. */
-static int make_folder(const char *path)
-{
-    struct stat status;
-    if (mkdir(path, 0777) == 0)
-        return 0;
-    int why = errno;
-    if (stat(path, &status) < 0)
-        return why;
-    return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
-}
-
-int bang_folder_create(const char *path, bang_error *err)
-{
-    if (!*path)
-        return bang_fail(err, BANG_EUSAGE, "\"\": not the name of a folder");
-    char *copy = strdup(path);
-    if (!copy)
-        return bang_fail_memory(err);
-    int why = 0;
-    /* Cut behind each name in turn; a leading slash belongs to the first. */
-    for (char *end = copy + 1; !why && *end; end++) {
-        if (*end != '/' || end[-1] == '/')
-            continue;
-        *end = '\0';
-        why = make_folder(copy);
-        *end = '/';
-    }
-    if (!why)
-        why = make_folder(copy);
-    free(copy);
-    return why ? bang_fail(err, BANG_EIO, "%s: %s: cannot make this folder", path, strerror(why))
-               : 0;
-}

@@ -94,6 +94,29 @@ void bang_text_add_escaped(bang_text *text, const char *s)
     }
 }
 
+void bang_text_add_base64(bang_text *text, const void *data, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *in = data;
+    if (size > SIZE_MAX / 4 || reserve(text, (size + 2) / 3 * 4) < 0) {
+        text->failed = 1;
+        return;
+    }
+    char *out = text->data + text->size;
+    for (size_t i = 0; i < size; i += 3) {
+        size_t left = size - i;
+        uint32_t bits = (uint32_t)in[i] << 16;
+        bits |= left > 1 ? (uint32_t)in[i + 1] << 8 : 0;
+        bits |= left > 2 ? in[i + 2] : 0;
+        *out++ = digits[bits >> 18];
+        *out++ = digits[bits >> 12 & 63];
+        *out++ = left > 1 ? digits[bits >> 6 & 63] : '=';
+        *out++ = left > 2 ? digits[bits & 63] : '=';
+    }
+    *out = '\0';
+    text->size = (size_t)(out - text->data);
+}
+
 void bang_text_release(bang_text *text)
 {
     free(text->data);

@@ -1,0 +1,121 @@
+#include "bang/base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One folder; 0 or an errno. */
+static int make_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int why = errno;
+    if (stat(path, &status) < 0)
+        return why;
+    return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+int bang_folder_create(const char *path, bang_error *err)
+{
+    if (!*path)
+        return bang_fail(err, BANG_EUSAGE, "\"\": not the name of a folder");
+    char *copy = strdup(path);
+    if (!copy)
+        return bang_fail_memory(err);
+    int why = 0;
+    /* Cut behind each name in turn; a leading slash belongs to the first. */
+    for (char *end = copy + 1; !why && *end; end++) {
+        if (*end != '/' || end[-1] == '/')
+            continue;
+        *end = '\0';
+        why = make_folder(copy);
+        *end = '/';
+    }
+    if (!why)
+        why = make_folder(copy);
+    free(copy);
+    return why ? bang_fail(err, BANG_EIO, "%s: %s: cannot make this folder", path, strerror(why))
+               : 0;
+}
+
+static int remove_entry(int folder, const char *name, bang_error *err);
+
+/* Empties a folder that is open; the descriptor is used up. */
+static int remove_content(int descriptor, const char *name, bang_error *err)
+{
+    DIR *folder = fdopendir(descriptor);
+    if (!folder) {
+        int why = errno;
+        close(descriptor);
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot list it", name, strerror(why));
+    }
+    int code = 0;
+    const struct dirent *entry;
+    while (code == 0 && (errno = 0, entry = readdir(folder))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            code = remove_entry(descriptor, entry->d_name, err);
+    }
+    if (code == 0 && errno)
+        code = bang_fail(err, BANG_EIO, "%s: %s: cannot list it", name, strerror(errno));
+    closedir(folder);
+    return code;
+}
+
+/* Every name is looked up in the folder that is held open, and a link is never
+ * opened: nobody can lead this elsewhere by moving folders while it runs. */
+static int remove_entry(int folder, const char *name, bang_error *err)
+{
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    int why = errno; /* Linux says EISDIR, POSIX EPERM */
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot remove it", name,
+                         strerror(errno == ENOTDIR || errno == ELOOP ? why : errno));
+    int code = remove_content(fd, name, err);
+    if (code == 0 && unlinkat(folder, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        code = bang_fail(err, BANG_EIO, "%s: %s: cannot remove it", name, strerror(errno));
+    return code;
+}
+
+int bang_folder_remove(const char *path, bang_error *err)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0)
+        return errno == ENOENT && *path ? 0
+                                        : bang_fail(err, BANG_EIO, "\"%s\": %s: cannot remove it",
+                                                    path, strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        return bang_fail(err, BANG_EUSAGE, "%s: is no folder: not removed", path);
+    return remove_entry(AT_FDCWD, path, err);
+}
+
+/* $NAME, or NULL when it is not set or empty. */
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+int bang_cache_folder(char **out, bang_error *err)
+{
+    const char *own = setting("BANG_CACHE"), *base = setting("XDG_CACHE_HOME"),
+               *home = setting("HOME");
+    *out = NULL;
+    if (own) {
+        *out = strdup(own);
+    } else if (base && base[0] == '/') { /* its specification: a relative path is ignored */
+        *out = bang_path_join(base, "bang");
+    } else if (home) {
+        *out = bang_path_join(home, ".cache/bang");
+    } else {
+        return bang_fail(err, BANG_EUSAGE,
+                         "no folder for downloads: HOME is not set: set BANG_CACHE to a folder");
+    }
+    return *out ? 0 : bang_fail_memory(err);
+}

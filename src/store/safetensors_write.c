@@ -1,0 +1,168 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "bang/base/file.h"
+#include "bang/base/text.h"
+#include "bang/store/safetensors.h"
+#include "store/bytes.h"
+
+/* The reference writer's order of number types: by ascending alignment. Data
+ * are written the other way round, so that all are aligned. */
+static const bang_dtype alignment_order[] = {
+    BANG_BOOL, BANG_U8,  BANG_I8,  BANG_I16, BANG_U16, BANG_F16, BANG_BF16,
+    BANG_I32,  BANG_U32, BANG_F32, BANG_F64, BANG_I64, BANG_U64,
+};
+
+enum { ORDER_COUNT = sizeof alignment_order / sizeof *alignment_order };
+
+_Static_assert(ORDER_COUNT == (int)BANG_DTYPE_COUNT, "every number type has a place");
+
+static int place(bang_dtype dtype)
+{
+    int i = 0;
+    while (i < ORDER_COUNT && alignment_order[i] != dtype)
+        i++;
+    return i;
+}
+
+static int by_type_and_name(const void *left, const void *right)
+{
+    const bang_tensor *a = *(const bang_tensor *const *)left,
+                      *b = *(const bang_tensor *const *)right;
+    int first = place(a->array.dtype), second = place(b->array.dtype);
+    /* strcmp compares unsigned bytes, as the reference does. */
+    return first != second ? second - first : strcmp(a->name, b->name);
+}
+
+/* A JSON string as the reference writer escapes it; jansson's differs in the
+ * case of hexadecimal digits. */
+static void add_string(bang_text *out, const char *s)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    bang_text_add_bytes(out, "\"", 1);
+    for (; *s; s++) {
+        const char *found = strchr(plain, *s);
+        if (found)
+            bang_text_add(out, "\\%c", letters[found - plain]);
+        else if ((unsigned char)*s < 0x20)
+            bang_text_add(out, "\\u%04x", (unsigned char)*s);
+        else
+            bang_text_add_bytes(out, s, 1);
+    }
+    bang_text_add_bytes(out, "\"", 1);
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The reference writes keys in no order; sorted, equal metadata give equal
+ * files. */
+static void add_metadata(bang_text *out, json_t *metadata)
+{
+    size_t count = 0;
+    const char **keys = calloc(json_object_size(metadata) + 1, sizeof *keys);
+    const char *key;
+    json_t *value;
+    if (!keys) {
+        out->failed = 1;
+        return;
+    }
+    json_object_foreach(metadata, key, value) keys[count++] = key;
+    qsort(keys, count, sizeof *keys, by_text);
+    bang_text_add(out, "\"__metadata__\":{");
+    for (size_t i = 0; i < count; i++) {
+        const char *text = json_string_value(json_object_get(metadata, keys[i]));
+        bang_text_add(out, "%s", i ? "," : "");
+        add_string(out, keys[i]);
+        bang_text_add(out, ":");
+        add_string(out, text ? text : "");
+    }
+    bang_text_add(out, "}");
+    free(keys);
+}
+
+static void add_tensor(bang_text *out, const bang_tensor *tensor, size_t begin, size_t end)
+{
+    const bang_array *array = &tensor->array;
+    add_string(out, tensor->name);
+    bang_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", bang_dtype_name(array->dtype));
+    for (int i = 0; i < array->rank; i++)
+        bang_text_add(out, "%s%zu", i ? "," : "", array->shape[i]);
+    bang_text_add(out, "],\"data_offsets\":[%zu,%zu]}", begin, end);
+}
+
+/* The JSON of all tensors in their order, padded. */
+static void add_header(bang_text *out, const bang_tensor *const *sorted,
+                       const bang_tensors *tensors)
+{
+    size_t offset = 0;
+    bang_text_add(out, "{");
+    if (tensors->metadata)
+        add_metadata(out, tensors->metadata);
+    for (size_t i = 0; i < tensors->count; i++) {
+        const bang_array *array = &sorted[i]->array;
+        size_t bytes = array->count * bang_dtype_size(array->dtype);
+        if (i > 0 || tensors->metadata)
+            bang_text_add(out, ",");
+        add_tensor(out, sorted[i], offset, offset + bytes);
+        offset += bytes;
+    }
+    bang_text_add(out, "}");
+    bang_text_add(out, "%*s", (int)((8 - out->size % 8) % 8), "");
+}
+
+/* Names that a reader would refuse are found before anything is written. The
+ * sizes of arrays that are in memory together cannot overflow. */
+static int check(const bang_text *header, const char *path, bang_error *err)
+{
+    json_t *again = NULL;
+    bang_error why = {0};
+    if (header->failed)
+        return bang_fail_memory(err);
+    if (header->size > BANG_SAFETENSORS_HEADER_MOST)
+        return bang_fail(err, BANG_EUSAGE, "%s: too many tensors: its header may have %d bytes",
+                         path, BANG_SAFETENSORS_HEADER_MOST);
+    int code = bang_json_parse(&again, header->data, header->size, &why);
+    json_decref(again);
+    return code < 0
+               ? bang_fail(err, code == BANG_EMEMORY ? code : BANG_EUSAGE,
+                           "%s: the names of its tensors or its metadata: %s", path, why.message)
+               : 0;
+}
+
+static int write_file(const char *path, const bang_text *header, const bang_tensor *const *sorted,
+                      size_t count, bang_error *err)
+{
+    unsigned char length[8];
+    bang_file *file;
+    int code = bang_file_begin(&file, path, err);
+    if (code < 0)
+        return code;
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)((uint64_t)header->size >> (8 * i) & 255);
+    bang_file_write(file, length, sizeof length);
+    bang_file_write(file, header->data, header->size);
+    for (size_t i = 0; i < count; i++)
+        bang_bytes_write(file, &sorted[i]->array, 1);
+    return bang_file_commit(file, err);
+}
+
+int bang_safetensors_write(const char *path, const bang_tensors *tensors, bang_error *err)
+{
+    const bang_tensor **sorted = calloc(tensors->count + 1, sizeof *sorted);
+    if (!sorted)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < tensors->count; i++)
+        sorted[i] = &tensors->items[i];
+    qsort(sorted, tensors->count, sizeof *sorted, by_type_and_name);
+    bang_text header = {0};
+    add_header(&header, sorted, tensors);
+    int code = check(&header, path, err);
+    if (code == 0)
+        code = write_file(path, &header, sorted, tensors->count, err);
+    bang_text_release(&header);
+    free(sorted);
+    return code;
+}

@@ -1,0 +1,175 @@
+#include "bang/tensor/array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[BANG_DTYPE_COUNT] = {
+    [BANG_BOOL] = {"BOOL", 1}, [BANG_U8] = {"U8", 1},     [BANG_I8] = {"I8", 1},
+    [BANG_U16] = {"U16", 2},   [BANG_I16] = {"I16", 2},   [BANG_U32] = {"U32", 4},
+    [BANG_I32] = {"I32", 4},   [BANG_U64] = {"U64", 8},   [BANG_I64] = {"I64", 8},
+    [BANG_F16] = {"F16", 2},   [BANG_BF16] = {"BF16", 2}, [BANG_F32] = {"F32", 4},
+    [BANG_F64] = {"F64", 8},
+};
+
+static int is_known(bang_dtype dtype)
+{
+    return (unsigned)dtype < BANG_DTYPE_COUNT;
+}
+
+size_t bang_dtype_size(bang_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].size : 0;
+}
+
+const char *bang_dtype_name(bang_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].name : "?";
+}
+
+int bang_array_init(bang_array *out, bang_dtype dtype, int rank, const size_t *shape,
+                    bang_error *err)
+{
+    bang_array array = {.dtype = dtype, .rank = rank, .count = 1};
+    char text[256];
+    *out = (bang_array){0};
+    if (!is_known(dtype))
+        return bang_fail(err, BANG_EUSAGE, "array: number type %d is not known", (int)dtype);
+    if (rank < 0 || rank > BANG_RANK_MAX)
+        return bang_fail(err, BANG_EUSAGE, "array: %d dimensions: from 0 to %d are possible", rank,
+                         BANG_RANK_MAX);
+    size_t size = dtypes[dtype].size, limit = PTRDIFF_MAX - ALIGNMENT;
+    int fits = 1;
+    for (int i = 0; i < rank; i++) {
+        array.shape[i] = shape[i];
+        fits = fits && (shape[i] == 0 || array.count <= limit / size / shape[i]);
+        array.count *= shape[i];
+    }
+    if (!fits) {
+        bang_array_shape_text(text, sizeof text, &array);
+        return bang_fail(err, BANG_EUSAGE, "array of shape %s: more than memory can address", text);
+    }
+    /* aligned_alloc wants a multiple, and no array is without memory. */
+    size_t bytes = (array.count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bytes = bytes ? bytes : ALIGNMENT;
+    array.data = aligned_alloc(ALIGNMENT, bytes);
+    if (!array.data)
+        return bang_fail_memory(err);
+    memset(array.data, 0, bytes);
+    *out = array;
+    return 0;
+}
+
+void bang_array_release(bang_array *array)
+{
+    free(array->data);
+    *array = (bang_array){0};
+}
+
+static float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The upper half of a float is a bfloat16. */
+static float float_of_bf16(uint16_t bits)
+{
+    return float_of_bits((uint32_t)bits << 16);
+}
+
+/* IEEE binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; each of its
+ * values is a float. */
+static float float_of_f16(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
+             fraction = bits & 0x3ff;
+    if (exponent == 31) /* infinite or NaN; the payload stays */
+        return float_of_bits(sign | 0x7f800000 | fraction << 13);
+    if (exponent > 0)
+        return float_of_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+    float tiny = (float)fraction * 0x1p-24F; /* zero or subnormal, exact */
+    return sign ? -tiny : tiny;
+}
+
+double bang_array_number(const bang_array *array, size_t index)
+{
+    const void *data = array->data;
+    switch (array->dtype) {
+    case BANG_BOOL:
+        return ((const uint8_t *)data)[index] != 0;
+    case BANG_U8:
+        return ((const uint8_t *)data)[index];
+    case BANG_I8:
+        return ((const int8_t *)data)[index];
+    case BANG_U16:
+        return ((const uint16_t *)data)[index];
+    case BANG_I16:
+        return ((const int16_t *)data)[index];
+    case BANG_U32:
+        return ((const uint32_t *)data)[index];
+    case BANG_I32:
+        return ((const int32_t *)data)[index];
+    case BANG_U64:
+        return (double)((const uint64_t *)data)[index];
+    case BANG_I64:
+        return (double)((const int64_t *)data)[index];
+    case BANG_F16:
+        return (double)float_of_f16(((const uint16_t *)data)[index]);
+    case BANG_BF16:
+        return (double)float_of_bf16(((const uint16_t *)data)[index]);
+    case BANG_F32:
+        return (double)((const float *)data)[index];
+    case BANG_F64:
+        return ((const double *)data)[index];
+    case BANG_DTYPE_COUNT:
+        break;
+    }
+    return NAN;
+}
+
+int bang_array_to_f32(bang_array *out, const bang_array *array, bang_error *err)
+{
+    bang_array result;
+    int code = bang_array_init(&result, BANG_F32, array->rank, array->shape, err);
+    if (code < 0) {
+        *out = result;
+        return code;
+    }
+    float *numbers = result.data;
+    /* Not by way of a double: a 64-bit integer would be rounded twice. */
+    if (array->dtype == BANG_F32 && array->count > 0)
+        memcpy(numbers, array->data, array->count * sizeof *numbers);
+    else if (array->dtype == BANG_U64)
+        for (size_t i = 0; i < array->count; i++)
+            numbers[i] = (float)((const uint64_t *)array->data)[i];
+    else if (array->dtype == BANG_I64)
+        for (size_t i = 0; i < array->count; i++)
+            numbers[i] = (float)((const int64_t *)array->data)[i];
+    else
+        for (size_t i = 0; i < array->count; i++)
+            numbers[i] = (float)bang_array_number(array, i);
+    *out = result;
+    return 0;
+}
+
+void bang_array_shape_text(char *out, size_t size, const bang_array *array)
+{
+    size_t used = 0;
+    if (size == 0)
+        return;
+    out[0] = '\0';
+    for (int i = 0; i <= array->rank && used < size; i++) {
+        int n = i < array->rank
+                    ? snprintf(out + used, size - used, "%s%zu", i ? ", " : "(", array->shape[i])
+                    : snprintf(out + used, size - used, "%s", i ? i == 1 ? ",)" : ")" : "()");
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
