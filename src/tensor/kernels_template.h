@@ -27,7 +27,7 @@ static inline void NAME(store)(REAL *p, VECTOR v)
 
 static inline VECTOR NAME(spread)(REAL x)
 {
-    return (VECTOR){0} + x;
+    return x - (VECTOR){0}; /* minus, as x - 0 is x for both zeros and costs nothing */
 }
 
 static inline VECTOR NAME(sqrt)(VECTOR x)
