@@ -110,6 +110,21 @@ static void NAME(read_dense)(NET *net, const bang_rows *rows, const uint32_t *in
     }
 }
 
+/* A batch's rows lie anywhere in memory: call for those that come soon. */
+static void NAME(fetch_ahead)(const bang_rows *rows, const uint32_t *index, size_t i, size_t count)
+{
+    enum { ROWS = 6, LINE = 64 };
+    if (i + 2 * ROWS < count)
+        __builtin_prefetch(&rows->start[index[i + 2 * ROWS]]);
+    if (i + ROWS >= count)
+        return;
+    uint32_t from = rows->start[index[i + ROWS]];
+    for (size_t line = 0; line < 2; line++) {
+        __builtin_prefetch((const char *)(rows->column + from) + line * LINE);
+        __builtin_prefetch((const char *)(rows->value + from) + line * LINE);
+    }
+}
+
 void NAME(bang_network_numbers)(NET *net, const bang_rows *rows, const uint32_t *index,
                                 size_t count)
 {
@@ -123,6 +138,7 @@ void NAME(bang_network_numbers)(NET *net, const bang_rows *rows, const uint32_t 
         return;
     }
     for (size_t i = 0; i < count; i++) {
+        NAME(fetch_ahead)(rows, index, i, count);
         uint32_t from = rows->start[index[i]], to = rows->start[index[i] + 1];
         net->kernels->gather(net->x[1] + i * n, net->weight[0], n, rows->column + from,
                              rows->value + from, to - from);

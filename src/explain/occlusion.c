@@ -1,0 +1,268 @@
+#include "bang/explain/occlusion.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    const bang_mlp *const *models;
+    size_t model_count, classes;
+    const bang_array *images;
+    const int64_t *labels;
+    const bang_occlusion_grid *grid;
+    bang_columns columns;
+    bang_array covered; /* the images under one mask */
+    bang_rows *rows;    /* (masks + 1) the last without mask */
+    float **logits;     /* (masks + 1) of one model: (n, classes) */
+    double *sum;        /* (masks + 1, n, classes) of all models */
+    bang_occlusion *out;
+} job;
+
+static size_t image_count(const job *j)
+{
+    return j->images->shape[0];
+}
+
+static int covers(const job *j, size_t mask, size_t row, size_t column)
+{
+    const bang_occlusion_grid *g = j->grid;
+    size_t cell = row * g->columns + column, cells = g->rows * g->columns;
+    if (mask >= j->out->masks)
+        return 0;
+    return mask < cells ? mask == cell : g->masks[(mask - cells) * cells + cell];
+}
+
+static void cover(job *j, size_t mask)
+{
+    const bang_occlusion_grid *g = j->grid;
+    const bang_array *a = j->images;
+    size_t height = a->shape[1], width = a->shape[2], channels = a->rank > 3 ? a->shape[3] : 1;
+    size_t number = bang_dtype_size(a->dtype), span = width / g->columns * channels * number;
+    memcpy(j->covered.data, a->data, a->count * number);
+    for (size_t i = 0; i < image_count(j); i++)
+        for (size_t y = 0; y < height; y++)
+            for (size_t c = 0; c < g->columns; c++)
+                if (covers(j, mask, y / (height / g->rows), c))
+                    memset((char *)j->covered.data + (i * height + y) * width * channels * number +
+                               c * span,
+                           0, span);
+}
+
+static int check(const job *j, bang_error *err)
+{
+    const bang_array *a = j->images;
+    const bang_occlusion_grid *g = j->grid;
+    char shape[96];
+    bang_array_shape_text(shape, sizeof shape, a);
+    if (a->rank < 3 || a->rank > 4 || a->shape[0] == 0)
+        return bang_fail(err, BANG_EDATA,
+                         "images: shape %s: occlusion needs (n, height, width[, channels])", shape);
+    if (g->rows == 0 || g->columns == 0 || a->shape[1] % g->rows || a->shape[2] % g->columns)
+        return bang_fail(err, BANG_EUSAGE,
+                         "grid: %zu x %zu cells do not divide images of %zu x %zu", g->rows,
+                         g->columns, a->shape[1], a->shape[2]);
+    for (size_t m = 0; m < j->model_count; m++) {
+        const bang_mlp *model = j->models[m];
+        if (model->width[model->layers] != j->classes)
+            return bang_fail(err, BANG_EUSAGE, "models: %zu and %zu outputs: they must agree",
+                             j->classes, model->width[model->layers]);
+        if (model->width[0] * a->shape[0] != a->count)
+            return bang_fail(err, BANG_EUSAGE, "model %zu: reads %zu numbers, an image has %zu",
+                             m + 1, model->width[0], a->count / a->shape[0]);
+    }
+    for (size_t i = 0; i < a->shape[0]; i++)
+        if (j->labels[i] < 0 || (size_t)j->labels[i] >= j->classes)
+            return bang_fail(err, BANG_EDATA,
+                             "labels: image %zu has label %lld: there are %zu classes", i,
+                             (long long)j->labels[i], j->classes);
+    return 0;
+}
+
+static int allocate(job *j, bang_error *err)
+{
+    bang_occlusion *o = j->out;
+    size_t n = image_count(j), sets = o->masks + 1;
+    o->images = calloc(o->classes, sizeof *o->images);
+    o->change = calloc(o->members * o->masks * o->classes, sizeof *o->change);
+    o->accuracy = calloc(o->members * sets, sizeof *o->accuracy);
+    j->rows = calloc(sets, sizeof *j->rows);
+    j->logits = calloc(sets, sizeof *j->logits);
+    j->sum = calloc(sets * n * o->classes, sizeof *j->sum);
+    if (!o->images || !o->change || !o->accuracy || !j->rows || !j->logits || !j->sum)
+        return bang_fail_memory(err);
+    for (size_t s = 0; s < sets; s++)
+        if (!(j->logits[s] = calloc(n * o->classes, sizeof **j->logits)))
+            return bang_fail_memory(err);
+    for (size_t i = 0; i < n; i++)
+        o->images[j->labels[i]]++;
+    return bang_array_init(&j->covered, j->images->dtype, j->images->rank, j->images->shape, err);
+}
+
+/* Columns that stay equal under every mask, then the rows of each. */
+static int prepare_rows(job *j, bang_cancel *cancel, bang_error *err)
+{
+    int rc = bang_columns_init(&j->columns, j->images->count / image_count(j), err);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t s = 0; s <= j->out->masks && rc == 0; s++) {
+            cover(j, s);
+            rc = pass == 0 ? bang_columns_refine(&j->columns, &j->covered, err)
+                           : bang_rows_init(&j->rows[s], &j->columns, &j->covered, err);
+            if (rc == 0 && j->columns.group_count == j->columns.width)
+                rc = bang_fail(err, BANG_EDATA,
+                               "images: no two pixels are equal under a mask, or one has no area");
+            if (rc == 0 && bang_cancelled(cancel))
+                rc = bang_fail(err, BANG_ECANCELLED, "stopped");
+        }
+    return rc;
+}
+
+static double output(const job *j, size_t member, size_t set, size_t index)
+{
+    return member < j->model_count ? (double)j->logits[set][index]
+                                   : j->sum[set * image_count(j) * j->classes + index];
+}
+
+static void measure(job *j, size_t member)
+{
+    bang_occlusion *o = j->out;
+    size_t k = j->classes, n = image_count(j), sets = o->masks + 1;
+    for (size_t s = 0; s < sets; s++)
+        for (size_t i = 0; i < n; i++) {
+            size_t best = 0, label = (size_t)j->labels[i];
+            double square = 0;
+            for (size_t c = 0; c < k; c++) {
+                double now = output(j, member, s, i * k + c);
+                double change = now - output(j, member, o->masks, i * k + c);
+                square += change * change;
+                if (now > output(j, member, s, i * k + best))
+                    best = c;
+            }
+            o->accuracy[member * sets + s] += (best == label) / (double)n;
+            if (s < o->masks)
+                o->change[(member * o->masks + s) * k + label] +=
+                    sqrt(square) / (double)o->images[label];
+        }
+}
+
+static int run_models(job *j, bang_cancel *cancel, bang_error *err)
+{
+    size_t sets = j->out->masks + 1, numbers = image_count(j) * j->classes;
+    const bang_rows **rows = calloc(sets, sizeof *rows);
+    int rc = rows ? 0 : bang_fail_memory(err);
+    for (size_t s = 0; rc == 0 && s < sets; s++)
+        rows[s] = &j->rows[s];
+    for (size_t m = 0; rc == 0 && m < j->model_count; m++) {
+        bang_mlp reduced;
+        rc = bang_mlp_reduce(&reduced, j->models[m], &j->columns, err);
+        if (rc == 0) {
+            rc = bang_mlp_predict_sets(j->logits, &reduced, rows, sets, err);
+            bang_mlp_release(&reduced);
+        }
+        if (rc < 0)
+            break;
+        measure(j, m);
+        for (size_t s = 0; s < sets; s++)
+            for (size_t i = 0; i < numbers; i++)
+                j->sum[s * numbers + i] += (double)j->logits[s][i] / (double)j->model_count;
+        if (bang_cancelled(cancel))
+            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
+    }
+    if (rc == 0 && j->model_count > 1)
+        measure(j, j->model_count);
+    free(rows);
+    return rc;
+}
+
+int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_t model_count,
+                       const bang_array *images, const int64_t *labels,
+                       const bang_occlusion_grid *grid, bang_cancel *cancel, bang_error *err)
+{
+    *out = (bang_occlusion){0};
+    if (model_count == 0)
+        return bang_fail(err, BANG_EUSAGE, "occlusion: no model: give at least one");
+    job j = {.models = models, .model_count = model_count, .images = images, .labels = labels};
+    j.grid = grid;
+    j.out = out;
+    j.classes = models[0]->width[models[0]->layers];
+    int rc = check(&j, err);
+    if (rc < 0)
+        return rc;
+    *out = (bang_occlusion){.members = model_count + (model_count > 1),
+                            .masks = grid->rows * grid->columns + grid->mask_count,
+                            .classes = j.classes};
+    rc = allocate(&j, err);
+    if (rc == 0)
+        rc = prepare_rows(&j, cancel, err);
+    if (rc == 0)
+        rc = run_models(&j, cancel, err);
+    for (size_t s = 0; s <= out->masks; s++) {
+        if (j.rows)
+            bang_rows_release(&j.rows[s]);
+        if (j.logits)
+            free(j.logits[s]);
+    }
+    free(j.rows);
+    free(j.logits);
+    free(j.sum);
+    bang_columns_release(&j.columns);
+    bang_array_release(&j.covered);
+    if (rc < 0)
+        bang_occlusion_release(out);
+    return rc;
+}
+
+void bang_occlusion_release(bang_occlusion *occlusion)
+{
+    free(occlusion->images);
+    free(occlusion->change);
+    free(occlusion->accuracy);
+    *occlusion = (bang_occlusion){0};
+}
+
+double bang_occlusion_change(const bang_occlusion *o, size_t member, size_t mask)
+{
+    double sum = 0, images = 0;
+    for (size_t c = 0; c < o->classes; c++) {
+        sum += o->change[(member * o->masks + mask) * o->classes + c] * (double)o->images[c];
+        images += (double)o->images[c];
+    }
+    return images > 0 ? sum / images : 0;
+}
+
+double bang_occlusion_effective(const double *amount, size_t count)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += amount[i];
+        squares += amount[i] * amount[i];
+    }
+    return squares > 0 ? sum * sum / squares : 0;
+}
+
+double bang_occlusion_shared_cells(const bang_occlusion *o, size_t member, size_t other,
+                                   size_t cells)
+{
+    double total = 0;
+    size_t seen = 0;
+    for (size_t c = 0; c < o->classes; c++) {
+        double a = 0, b = 0, aa = 0, bb = 0, ab = 0;
+        for (size_t i = 0; i < cells; i++) {
+            double x = o->change[(member * o->masks + i) * o->classes + c];
+            double y = o->change[(other * o->masks + i) * o->classes + c];
+            a += x;
+            b += y;
+            aa += x * x;
+            bb += y * y;
+            ab += x * y;
+        }
+        seen += o->images[c] > 0;
+        /* cos(a, b) sqrt(n_a n_b) with n_a = a^2/aa, n_b = b^2/bb */
+        total += aa > 0 && bb > 0 ? ab * a * b / (aa * bb) : 0;
+    }
+    return seen ? total / (double)seen : 0;
+}
+
+double bang_occlusion_effective_cells(const bang_occlusion *o, size_t member, size_t cells)
+{
+    return bang_occlusion_shared_cells(o, member, member, cells);
+}
