@@ -21,6 +21,7 @@
 #include "bang/data/color.h"
 #include "bang/data/dataset.h"
 #include "bang/data/mnist.h"
+#include "bang/data/sheet.h"
 #include "bang/lab/lab.h"
 #include "bang/model/mlp.h"
 #include "bang/model/rows.h"
