@@ -245,6 +245,11 @@ static void test_rows_of_floats(void **state)
         }
     x[7 * 30 + 4] = NAN;
     check_rows(&a, 0);
+    /* too many values for codes, mostly zero, both signs */
+    make(&a, BANG_F32, 100, 20);
+    for (size_t i = 0; i < 2000; i++)
+        ((float *)a.data)[i] = i * 7919 % 5 ? 0 : (float)(i * 31 % 997) - 500.5f;
+    check_rows(&a, 0);
 }
 
 static void test_zeros_and_constants(void **state)

@@ -227,6 +227,20 @@ static void test_values(void **state)
     assert_true(fabs(step(&p, p.parameters, options, 0) - mse) < 1e-14);
     options.loss = BANG_CROSS_ENTROPY;
     assert_true(fabs(step(&p, p.parameters, options, 0) - ce) < 1e-14);
+    /* mixed: each row's target is drawn towards its partner's */
+    uint32_t partner[ROWS];
+    options.mixup = 0.6;
+    double lambda = train_draw_mixing(partner, ROWS, &options, 0);
+    assert_true(lambda > 0.01 && lambda < 0.99 && fabs(lambda - 0.5) > 0.01);
+    ce = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t c = 0; c < 5; c++) {
+            double y = 0.05 + ((int64_t)c == p.labels[i] ? 0.75 * lambda : 0) +
+                       ((int64_t)c == p.labels[partner[i]] ? 0.75 * (1 - lambda) : 0);
+            ce -= y * (z[c] - log(sum)) / ROWS;
+        }
+    assert_true(fabs(step(&p, p.parameters, options, 0) - ce) < 1e-14);
+    options.mixup = 0;
     bias[1] = 5000; /* exp of it is infinite */
     bias[2] = -5000;
     double loss = step(&p, p.parameters, options, 0);
