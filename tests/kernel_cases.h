@@ -27,6 +27,8 @@ static void NAME(assert_near)(double got, double want, double scale, const char 
                  fabs(got - want) / (EPSILON * scale));
 }
 
+#define CLOSE NAME(assert_near)
+
 static void NAME(check_product_of)(const KERNELS *k, size_t m, size_t n, size_t depth,
                                    int transposed, int add)
 {
@@ -52,8 +54,7 @@ static void NAME(check_product_of)(const KERNELS *k, size_t m, size_t n, size_t 
             if (j >= n)
                 assert_true(c[i * c_row + j] == before[i * c_row + j]);
             else
-                NAME(assert_near)
-                ((double)c[i * c_row + j], want, scale * (1 + sqrt((double)depth)), "product");
+                CLOSE((double)c[i * c_row + j], want, scale * (1 + sqrt((double)depth)), "product");
         }
     for (size_t j = 0; j < 16; j++) /* behind the last row */
         assert_true(c[m * c_row + j] == before[m * c_row + j]);
@@ -100,7 +101,7 @@ static void NAME(check_gather)(const KERNELS *k)
                         want += term;
                         scale += fabs(term);
                     }
-                    NAME(assert_near)((double)z[j], want, scale * 7, "gather");
+                    CLOSE((double)z[j], want, scale * 7, "gather");
                 }
                 memcpy(old, w, LINES * n * sizeof *w);
                 k->scatter(w, z, n, column, ones ? NULL : value, count);
@@ -113,7 +114,7 @@ static void NAME(check_gather)(const KERNELS *k)
                                 want += term;
                                 scale += fabs(term);
                             }
-                        NAME(assert_near)((double)w[line * n + j], want, scale * 2, "scatter");
+                        CLOSE((double)w[line * n + j], want, scale * 2, "scatter");
                     }
                 free(w), free(z), free(old);
             }
@@ -127,16 +128,15 @@ static void NAME(check_mix)(const KERNELS *k)
         NAME(fill)(y, n, 2);
         k->mix(out, (REAL)0.3, x, (REAL)-1.7, y, n);
         for (size_t i = 0; i < n; i++)
-            NAME(assert_near)
-            ((double)out[i], (double)(REAL)0.3 * (double)x[i] - (double)(REAL)1.7 * (double)y[i],
-             2 * (fabs((double)x[i]) + 2 * fabs((double)y[i])), "mix");
+            CLOSE((double)out[i],
+                  (double)(REAL)0.3 * (double)x[i] - (double)(REAL)1.7 * (double)y[i],
+                  2 * (fabs((double)x[i]) + 2 * fabs((double)y[i])), "mix");
         assert_true(out[n] == 0);
         memcpy(out, x, n * sizeof *x);
         k->mix(out, 1, out, 2, y, n); /* in place */
         for (size_t i = 0; i < n; i++)
-            NAME(assert_near)
-            ((double)out[i], (double)x[i] + 2 * (double)y[i],
-             fabs((double)x[i]) + 2 * fabs((double)y[i]), "mix in place");
+            CLOSE((double)out[i], (double)x[i] + 2 * (double)y[i],
+                  fabs((double)x[i]) + 2 * fabs((double)y[i]), "mix in place");
         free(x), free(y), free(out);
     }
 }
@@ -223,9 +223,9 @@ static void NAME(check_steps)(const KERNELS *k)
                 square[i] = b2 * square[i] + (1 - b2) * slope * slope;
                 double root = sqrt(square[i]) * (double)s.root_correction;
                 weight[i] -= rate * mean[i] / (root + (double)s.epsilon);
-                NAME(assert_near)((double)m[i], mean[i], 8, "adam: mean");
-                NAME(assert_near)((double)v[i], square[i], 8, "adam: square");
-                NAME(assert_near)((double)w[i], weight[i], 16, "adam: weight");
+                CLOSE((double)m[i], mean[i], 8, "adam: mean");
+                CLOSE((double)v[i], square[i], 8, "adam: square");
+                CLOSE((double)w[i], weight[i], 16, "adam: weight");
             }
         }
         assert_true(w[n] == 0);
@@ -241,8 +241,8 @@ static void NAME(check_steps)(const KERNELS *k)
                 weight[i] *= keep;
                 mean[i] = b1 * mean[i] + clip * (double)g[i] + decay * weight[i];
                 weight[i] -= rate * mean[i];
-                NAME(assert_near)((double)m[i], mean[i], 16, "sgd: mean");
-                NAME(assert_near)((double)w[i], weight[i], 16, "sgd: weight");
+                CLOSE((double)m[i], mean[i], 16, "sgd: mean");
+                CLOSE((double)w[i], weight[i], 16, "sgd: weight");
             }
         }
         assert_true(w[n] == 0);
@@ -275,6 +275,7 @@ static void NAME(check)(const KERNELS *k)
     NAME(check_rest)(k);
 }
 
+#undef CLOSE
 #undef REAL
 #undef STEP
 #undef KERNELS
