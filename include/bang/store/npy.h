@@ -16,6 +16,7 @@ int bang_npy_read(bang_array *out, const char *path, bang_error *err);
 /* The same from memory; name is for messages. */
 int bang_npy_parse(bang_array *out, const void *data, size_t size, const char *name,
                    bang_error *err);
+/* Byte for byte as NumPy does; it has no BANG_BF16. */
 int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
 
 #endif
