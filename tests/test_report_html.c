@@ -1,85 +1,6 @@
 /* The report: every record is shown or says why not, nothing of the data
  * becomes markup, and the file opens without a network. */
-#include "test_report_markup.h"
-
-#include "bang/base/file.h"
-#include "bang/base/record.h"
-#include "bang/report/report.h"
-
-static char *html; /* of the last report, given back by the next */
-
-static int drop_all(void **state)
-{
-    free(html);
-    html = NULL;
-    return drop_folder(state);
-}
-
-static void append(const char *folder, json_t *record)
-{
-    bang_error err = {0};
-    assert_non_null(record);
-    if (bang_record_append(folder, record, &err) < 0)
-        fail_msg("%s", err.message);
-    json_decref(record);
-}
-
-static json_t *json(const char *text)
-{
-    json_t *value = NULL;
-    bang_error err = {0};
-    if (bang_json_parse(&value, text, strlen(text), &err) < 0)
-        fail_msg("%s in %s", err.message, text);
-    return value;
-}
-
-/* A record with these entries, given as the text of a JSON array. */
-static json_t *record(const char *key, const char *section, const char *show)
-{
-    json_t *all = json_pack("{s:s, s:s, s:{s:i, s:f}, s:{}}", "key", key, "version", "0.1.0",
-                            "options", "seed", 7, "p", 0.1, "result");
-    if (section)
-        json_object_set_new(all, "section", json_string(section));
-    if (show)
-        json_object_set_new(all, "show", json(show));
-    return all;
-}
-
-/* Writes and reads the report, and checks what holds for every one. */
-static const char *write_report(const char *folder)
-{
-    bang_error err = {0};
-    size_t size;
-    const char *path = in_folder(folder, "report.html");
-    free(html);
-    html = NULL;
-    if (bang_report_write(path, folder, &err) < 0)
-        fail_msg("%s", err.message);
-    assert_int_equal(bang_file_read(&html, &size, path, &err), 0);
-    const char *problem = markup_problem(html, 1);
-    if (problem)
-        fail_msg("%s", problem);
-    static const char *const forbidden[] = {"<link", "<iframe", "url(", "@import", "javascript:"};
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
-        assert_null(strstr(html, forbidden[i]));
-    assert_int_equal(count_of(html, "<script"), 1); /* our own */
-    assert_int_equal(count_of(html, "src="), count_of(html, "\" src=\"data:image/png;base64,"));
-    assert_int_equal(count_of(html, "http://") + count_of(html, "https://"),
-                     count_of(html, "xmlns=\"http://www.w3.org/2000/svg\""));
-    return html;
-}
-
-static const char *show(const char *folder, const char *entries)
-{
-    append(folder, record("key", "Section", entries));
-    return write_report(folder);
-}
-
-static void has(const char *part)
-{
-    if (!strstr(html, part))
-        fail_msg("missing: %s\nin: %s", part, strstr(html, "<main>"));
-}
+#include "test_report_page.h"
 
 static void test_table(void **state)
 {
@@ -253,8 +174,19 @@ static void disturb(json_t *out, json_t *root, json_t *at)
 static void test_disturbed_entries(void **state)
 {
     static const char *const entries[] = {
-        table_entry, lines_entry, heat_entry, "{\"kind\":\"text\",\"text\":\"t\"}",
-        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}"};
+        table_entry,
+        lines_entry,
+        heat_entry,
+        "{\"kind\":\"text\",\"text\":\"t\"}",
+        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}",
+        "{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"groups\":[[\"\",1],[\"g\",1]],"
+        "\"shade\":[null,\"z\"],\"rows\":[[1,2.5]]}",
+        "{\"kind\":\"lines\",\"series\":[{\"x\":[1,2],\"y\":[3,4],\"band\":[1,2],\"step\":true}]}",
+        "{\"kind\":\"heat\",\"x\":[1],\"y\":[1,2],\"sequential\":true,\"top_down\":true,"
+        "\"panels\":[{\"values\":[[1],[2]]}]}",
+        "{\"kind\":\"picture\",\"png\":\"iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAA\","
+        "\"alt\":\"a\",\"scale\":2,\"pixelated\":true}",
+        "{\"kind\":\"facts\",\"title\":\"t\",\"rows\":[[\"a\",\"b\"],[\"c\",1]]}"};
     json_t *all = record("key", "Section", NULL), *disturbed = json_array();
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         json_t *root = json(entries[i]);
