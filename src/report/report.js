@@ -242,7 +242,7 @@
       button.textContent = 'copied';
       setTimeout(() => { button.textContent = label; }, 1500);
     });
-    parent.append(button);
+    parent.append(' ', button);
   }
 
   /* What a cell says, with all digits where fewer are shown; '' for a dash. */
