@@ -8,7 +8,7 @@ typedef unsigned char palette[STOPS][3];
 /* On white: ColorBrewer's RdBu without its darkest ends: orange-red below 0,
  * blue above, told apart by all common kinds of colour vision. On a dark ground
  * the same hues leave from a dark middle, so that what is near 0 recedes in
- * both. */
+ * both; its ends are dark enough for white values everywhere. */
 static const palette diverging[2] = {
     {{178, 24, 43},
      {214, 96, 77},
@@ -19,15 +19,15 @@ static const palette diverging[2] = {
      {146, 197, 222},
      {67, 147, 195},
      {33, 102, 172}},
-    {{232, 110, 88},
-     {190, 78, 62},
-     {138, 61, 52},
+    {{205, 86, 68},
+     {172, 70, 57},
+     {130, 58, 50},
      {86, 50, 47},
      {46, 49, 55},
      {41, 65, 88},
-     {42, 92, 134},
-     {53, 124, 184},
-     {92, 166, 226}},
+     {41, 87, 125},
+     {47, 109, 160},
+     {60, 132, 194}},
 };
 
 /* One blue, from what the ground looks like to the strongest. */
@@ -44,12 +44,12 @@ static const palette sequential_blue[2] = {
     {{39, 43, 49},
      {38, 52, 66},
      {38, 63, 86},
-     {39, 76, 108},
-     {41, 91, 131},
-     {46, 108, 156},
-     {57, 128, 181},
-     {80, 151, 206},
-     {118, 180, 232}},
+     {39, 74, 104},
+     {41, 87, 123},
+     {46, 102, 146},
+     {52, 116, 168},
+     {57, 124, 181},
+     {62, 133, 194}},
 };
 
 static void color_at(unsigned rgb[3], double at, int sequential, int dark)
