@@ -88,9 +88,7 @@ static int write_tables(const char *folder, bang_error *err)
         size_t written = 0;
         json_array_foreach(json_object_get(record, "show"), k, entry)
         {
-            const char *kind = json_string_value(json_object_get(entry, "kind"));
-            if (rc < 0 || !key || !kind || strcmp(kind, "text") == 0 ||
-                strcmp(kind, "verdict") == 0)
+            if (rc < 0 || !key || !bang_figure_has_numbers(entry))
                 continue;
             rc = write_csv(folder, key, written++, entry, err);
         }
