@@ -22,6 +22,7 @@
 #include "bang/data/dataset.h"
 #include "bang/data/mnist.h"
 #include "bang/data/sheet.h"
+#include "bang/explain/heat.h"
 #include "bang/explain/occlusion.h"
 #include "bang/lab/lab.h"
 #include "bang/model/mlp.h"
