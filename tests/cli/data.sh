@@ -1,19 +1,25 @@
 # Data sets, with a small MNIST that is made here: 24 digits to train, 6 to test.
 BANG_CACHE=cache
 export BANG_CACHE
+byte() { # byte N
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o "$1")"
+}
 images() { # images N: an idx file of N images, each with one stripe
-    printf '\000\000\010\003\000\000\000'"\\$(printf %03o "$1")"'\000\000\000\034\000\000\000\034'
+    printf '\000\000\010\003\000\000\000'
+    byte "$1"
+    printf '\000\000\000\034\000\000\000\034'
     awk -v n="$1" 'BEGIN {
         for (i = 0; i < n; i++) for (y = 0; y < 28; y++) for (x = 0; x < 28; x++)
             printf "%s", (y - i % 20 < 6 && y >= i % 20 && x > 5 && x < 22) ? "~" : "!"
     }'
 }
 labels() { # labels N: 0 1 2 ... 9 0 1 ...
-    printf '\000\000\010\001\000\000\000'"\\$(printf %03o "$1")"
+    printf '\000\000\010\001\000\000\000'
+    byte "$1"
     i=0
     while [ $i -lt "$1" ]; do
-        # shellcheck disable=SC2059
-        printf "\\$(printf %03o $((i % 10)))"
+        byte $((i % 10))
         i=$((i + 1))
     done
 }
@@ -74,8 +80,8 @@ BANG_CACHE=cache
 
 # what cannot be had leaves the cache as it is
 bang data get mnist --quiet --json >before
-head -c 3000 mine/t10k-images-idx3-ubyte >cut
-mv cut mine/t10k-images-idx3-ubyte
+head -c 3000 mine/t10k-images-idx3-ubyte >cut.idx
+mv cut.idx mine/t10k-images-idx3-ubyte
 labels 23 >mine/train-labels-idx1-ubyte
 rm mine/t10k-labels-idx1-ubyte
 run data get mnist --from mine
@@ -86,6 +92,7 @@ program=$(command -v bang)
 mkdir bin
 ln -s "$program" bin/bang
 saved=$PATH
+# shellcheck disable=SC2123
 PATH=bin
 run data get mnist
 run data preview mnist -o x.png
