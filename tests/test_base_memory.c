@@ -167,6 +167,38 @@ static void test_text_escapes(void **state)
     bang_text_release(&text);
 }
 
+static void test_text_base64(void **state)
+{
+    (void)state;
+    /* The examples of RFC 4648, and the bits that only other bytes reach. */
+    static const char *cases[][2] = {
+        {"", ""},
+        {"f", "Zg=="},
+        {"fo", "Zm8="},
+        {"foo", "Zm9v"},
+        {"foob", "Zm9vYg=="},
+        {"fooba", "Zm9vYmE="},
+        {"foobar", "Zm9vYmFy"},
+        {"\xff\xfe\xfb", "//77"},
+        {"\xfb\xef\xbe", "++++"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bang_text text = {0};
+        bang_text_add(&text, "a,");
+        bang_text_add_base64(&text, cases[i][0], strlen(cases[i][0]));
+        assert_false(text.failed);
+        assert_string_equal(text.data + 2, cases[i][1]);
+        assert_int_equal(text.size, 2 + strlen(cases[i][1]));
+        bang_text_release(&text);
+    }
+    bang_text text = {0};
+    bang_text_add_base64(&text, "\0\0", 2);
+    assert_string_equal(text.data, "AAA=");
+    bang_text_add_base64(&text, "x", SIZE_MAX / 2);
+    assert_true(text.failed);
+    bang_text_release(&text);
+}
+
 static void test_text_to_double(void **state)
 {
     (void)state;
@@ -242,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_text_keeps_zero_bytes),
         cmocka_unit_test(test_text_refuses_overflow),
         cmocka_unit_test(test_text_escapes),
+        cmocka_unit_test(test_text_base64),
         cmocka_unit_test(test_text_to_double),
         cmocka_unit_test(test_text_to_int64),
     };
