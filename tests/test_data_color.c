@@ -258,6 +258,23 @@ static void test_draw(void **state)
     bang_mnist_release(&mnist);
 }
 
+/* Neighbouring images do not share what is drawn: with p = 1 a patch of two
+ * images has the same colour once in ten. */
+static void test_images_independent(void **state)
+{
+    (void)state;
+    bang_mnist mnist;
+    bang_color_set set;
+    small_mnist(&mnist, MANY, 1);
+    make(&set, &mnist, (bang_color_options){.shift = 1, .seed = 8});
+    double same = 0, n = (double)(set.count - 1) * BANG_COLOR_PATCHES;
+    for (size_t i = 0; i < (set.count - 1) * BANG_COLOR_PATCHES; i++)
+        same += set.colors[i] == set.colors[i + BANG_COLOR_PATCHES];
+    assert_true(fabs(same / n - 0.1) <= 5 * sqrt(0.09 / n));
+    bang_color_release(&set);
+    bang_mnist_release(&mnist);
+}
+
 static void test_draw_single(void **state)
 {
     (void)state;
@@ -373,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_map_uniform),
         cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_images_independent),
         cmocka_unit_test(test_draw_single),
         cmocka_unit_test(test_coupling),
         cmocka_unit_test_setup_teardown(test_save, make_folder, drop_folder),

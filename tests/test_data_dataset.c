@@ -218,12 +218,14 @@ static void test_sheet_floats(void **state)
     assert_int_equal(bang_array_init(&set.labels, BANG_I64, 1, &set.count, &err), 0);
     float *values = set.inputs.data;
     for (int i = 0; i < 512 * 4; i++)
-        values[i] = i % 4 < 2 ? -1 : 3; /* two dark columns, two light ones */
+        values[i] = (i % 4 < 2) == (i < 1024) ? -1 : 3; /* a board of 2x2 fields */
     assert_int_equal(bang_sheet_make(&sheet, &set, NULL, 1, &err), 0);
     assert_int_equal(sheet.shape[0], 2 * 16 + 2);
     const uint8_t *row = (uint8_t *)sheet.data + 16 * sheet.shape[1] * 3 + (size_t)(16 * 3);
-    for (int x = 0; x < 256; x++)
+    for (int x = 0; x < 256; x++) {
         assert_int_equal(row[x * 3], x % 2 ? 255 : 0);
+        assert_int_equal(row[sheet.shape[1] * 3 + (size_t)x * 3], x % 2 ? 0 : 255);
+    }
     bang_array_release(&sheet);
     set.inputs.rank = 2;
     assert_int_equal(bang_sheet_make(&sheet, &set, (const char *const[]){"mine"}, 1, &err),
