@@ -111,7 +111,7 @@ static void on_step(void *context, uint64_t step, double loss, double rate)
     job *j = context;
     j->recent = step ? 0.98 * j->recent + 0.02 * loss : loss;
     if (j->bar.active && step % 32 == 31) /* the bar is drawn after this */
-        snprintf(j->label, sizeof j->label, "loss %.4f", j->recent);
+        snprintf(j->label, sizeof j->label, "loss %.3g", j->recent);
     if (!j->r->log)
         return;
     j->log_sum += loss;
@@ -231,7 +231,7 @@ static void print_table(const job *j)
     if (j->seconds > 0 && r->options.steps)
         printf("speed      %.0f steps/s\n", (double)r->options.steps / j->seconds);
     if (r->options.steps)
-        printf("loss       %.4f\n", j->loss);
+        printf("loss       %.4g\n", j->loss);
     printf("accuracy   %.2f %% on the training data", 100 * j->accuracy[0]);
     if (j->validation.count)
         printf(", %.2f %% on %s", 100 * j->accuracy[1], r->validation);

@@ -132,7 +132,8 @@ static void measure(job *j, size_t member)
 {
     bang_occlusion *o = j->out;
     size_t k = j->classes, n = image_count(j), sets = o->masks + 1;
-    for (size_t s = 0; s < sets; s++)
+    for (size_t s = 0; s < sets; s++) {
+        size_t right = 0;
         for (size_t i = 0; i < n; i++) {
             size_t best = 0, label = (size_t)j->labels[i];
             double square = 0;
@@ -143,11 +144,13 @@ static void measure(job *j, size_t member)
                 if (now > output(j, member, s, i * k + best))
                     best = c;
             }
-            o->accuracy[member * sets + s] += (best == label) / (double)n;
+            right += best == label;
             if (s < o->masks)
                 o->change[(member * o->masks + s) * k + label] +=
                     sqrt(square) / (double)o->images[label];
         }
+        o->accuracy[member * sets + s] = (double)right / (double)n;
+    }
 }
 
 static int run_models(job *j, bang_cancel *cancel, bang_error *err)

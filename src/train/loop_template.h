@@ -211,7 +211,7 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
 {
     RUN run = {.options = options, .rows = rows, .labels = labels};
     train_order order = {.options = options, .rows = rows->count};
-    double epoch_loss = 0, decay = 1;
+    double epoch_loss = 0, decay = 1, pull = 0;
     uint64_t in_epoch = 0;
     int rc = NAME(prepare)(&run, shape, parameters, err);
     order.index = rc == 0 ? bang_arena_alloc(&run.arena, rows->count, sizeof *order.index) : NULL;
@@ -226,8 +226,13 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
         double loss = NAME(train_step)(&run, index, count, step, rate);
         epoch_loss += loss;
         in_epoch++;
-        if (options->optimizer == BANG_ADAMW)
+        /* what becomes of a weight that has no gradient */
+        if (options->optimizer == BANG_ADAMW) {
             decay *= 1 - rate * options->weight_decay;
+        } else if (options->optimizer == BANG_SGD) {
+            pull = options->momentum * pull + options->weight_decay * decay;
+            decay -= rate * pull;
+        }
         if (options->step)
             options->step(options->context, step, loss, rate);
         if ((step & 31) == 31)

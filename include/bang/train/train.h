@@ -79,7 +79,7 @@ typedef struct bang_train_options {
 
 typedef struct bang_train_result {
     double loss;  /* mean over the last epoch or what there was of it */
-    double decay; /* product of the factors of weight decay, for bang_mlp_expand */
+    double decay; /* by how much weight decay alone scales a weight, for bang_mlp_expand */
 } bang_train_result;
 
 /* All that is wrong with the options, in one message. */
