@@ -156,7 +156,7 @@ static void measure(job *j, size_t member)
 static int run_models(job *j, bang_cancel *cancel, bang_error *err)
 {
     size_t sets = j->out->masks + 1, numbers = image_count(j) * j->classes;
-    const bang_rows **rows = calloc(sets, sizeof *rows);
+    const bang_rows **rows = calloc(sets, sizeof(const bang_rows *));
     int rc = rows ? 0 : bang_fail_memory(err);
     for (size_t s = 0; rc == 0 && s < sets; s++)
         rows[s] = &j->rows[s];

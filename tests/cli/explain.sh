@@ -1,5 +1,5 @@
 # Occlusion: the picture, the table, the numbers.
-# shellcheck source=/dev/null
+# shellcheck source=/dev/null disable=SC2154
 . "$here/digits.inc"
 bang train --data multicolor --epochs 20 --batch 20 -q -o a.safetensors
 bang train --data multicolor --epochs 20 --batch 20 --seed 2 -q -o 'b,"2".safetensors'
@@ -35,4 +35,4 @@ run explain occlusion --model a.safetensors --data multicolor --grid 5x6 -o m.pn
 run explain occlusion --model a.safetensors --data multicolor --grid 0x6 -o m.png
 run explain occlusion --model a.safetensors --data multicolor -o missing/m.png
 run explain occlusion --model a.safetensors --data mnist -o m.png
-ls -A | grep -e '^m[.]' -e part
+find . -name 'm.*' -o -name '*part*'

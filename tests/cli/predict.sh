@@ -1,5 +1,5 @@
 # Prediction: what train reported, files that fit together, ensembles.
-# shellcheck source=/dev/null
+# shellcheck source=/dev/null disable=SC2154
 . "$here/digits.inc"
 bang data make multicolor --split test -p 0.7 -o shifted -q
 accuracy() { sed 's/.*"accuracy":\([^,]*\),.*/\1/'; }

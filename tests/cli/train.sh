@@ -1,5 +1,5 @@
 # Training: the same bytes again, reduced or not; problems before any work.
-# shellcheck source=/dev/null
+# shellcheck source=/dev/null disable=SC2154
 . "$here/digits.inc"
 bang data make multicolor -o train -q
 bang data make multicolor --split test -o test -q
@@ -54,5 +54,5 @@ run train --data train --init ten -o d
 run train --data train --optimizer adamw --momentum 0.9 -o d
 run train --data train --lr 1e30 --optimizer sgd --log diverged.jsonl -o d
 grep -c step diverged.jsonl
-ls -A | grep part
+find . -name '*part*'
 ls d missing 2>&1
