@@ -87,30 +87,43 @@ static void give_lock(places *p)
     p->descriptor = -1;
 }
 
-/* The line of npm's that says most: the last, but for where it keeps its log
- * and the empty ones around that. Cut out of output. */
-static const char *last_words(char *output)
+/* What a line of npm's says: its mark is skipped; NULL when it has none, or
+ * says only which code, call or file. */
+static const char *npm_error(const char *line)
+{
+    static const char *const marks[] = {"npm error ", "npm ERR! "};
+    static const char *const dull[] = {"code ", "errno ", "syscall ", "path ", "dest "};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(line, marks[i], strlen(marks[i])) == 0)
+            text = line + strlen(marks[i]);
+    for (size_t i = 0; text && i < sizeof dull / sizeof *dull; i++)
+        if (strncmp(text, dull[i], strlen(dull[i])) == 0)
+            text = NULL;
+    return text && *text ? text : NULL;
+}
+
+/* The line that says most: npm's first error, of others the last line. What
+ * follows npm's first error is where it stood and where its log is. Cuts
+ * output into lines. */
+static const char *telling_line(char *output)
 {
     const char *found = "no message";
     for (char *line = output; line && *line;) {
-        char *end = strchr(line, '\n'), *text = line;
+        char *end = strchr(line, '\n');
         if (end)
             *end++ = '\0';
-        static const char *const marks[] = {"npm error ", "npm ERR! "};
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (strncmp(text, marks[i], strlen(marks[i])) == 0)
-                text += strlen(marks[i]);
-        text += strspn(text, " \t\r");
-        int log = strstr(text, "complete log of this run") || strstr(text, "debug-0.log") ||
-                  strstr(text, "Log files were not written");
-        if (*text && !log)
-            found = text;
+        line[strcspn(line, "\r")] = '\0';
+        if (npm_error(line))
+            return npm_error(line);
+        if (*line)
+            found = line;
         line = end;
     }
     return found;
 }
 
-/* Runs a program in the work folder; its failure is told with its last line. */
+/* Runs a program in the work folder; its failure is told in its own words. */
 static int run(const places *p, const char *const line[], const char *what, const char *remedy,
                bang_cancel *cancel, bang_error *err)
 {
@@ -120,7 +133,7 @@ static int run(const places *p, const char *const line[], const char *what, cons
     if (rc == 0 && bang_cancelled(cancel))
         rc = bang_fail(err, BANG_ECANCELLED, "cancelled");
     else if (rc == 0 && status != 0)
-        rc = bang_fail(err, BANG_EIO, "%s: %.400s: %s", what, last_words(output), remedy);
+        rc = bang_fail(err, BANG_EIO, "%s: %.400s: %s", what, telling_line(output), remedy);
     free(output);
     return rc;
 }

@@ -61,6 +61,9 @@ static int check(const job *j, bang_error *err)
         return bang_fail(err, BANG_EUSAGE,
                          "grid: %zu x %zu cells do not divide images of %zu x %zu", g->rows,
                          g->columns, a->shape[1], a->shape[2]);
+    if (g->mask_count > 0 && !g->masks)
+        return bang_fail(err, BANG_EUSAGE, "grid: %zu masks are announced, none is given",
+                         g->mask_count);
     for (size_t m = 0; m < j->model_count; m++) {
         const bang_mlp *model = j->models[m];
         if (model->width[model->layers] != j->classes)

@@ -7,6 +7,10 @@
 static const bang_lab_experiment experiments[] = {
     {"theory", "the propositions and figures of section 3, and where they err", lab_run_theory},
     {"simulation", "the four simulated examples of appendix C.4", lab_run_simulation},
+    {"multicolor", "MultiColorMNIST: 32 spurious features (section 3.4)", lab_run_multicolor},
+    {"singlecolor", "SingleColorMNIST: one spurious feature (appendix C.3)", lab_run_singlecolor},
+    {"ensemble-size", "ensembles of 1 to 16 networks on both", lab_run_ensemble_size},
+    {"occlusion", "which patches networks and ensembles use, theory beside it", lab_run_occlusion},
 };
 
 const bang_lab_experiment *bang_lab_experiments(size_t *count)
@@ -23,50 +27,56 @@ const bang_lab_experiment *bang_lab_find_experiment(const char *name)
     return NULL;
 }
 
-/* The result that an earlier run left under this key, as a new reference, or NULL. */
-static int recall(json_t **result, const lab_measurement *m, const bang_lab_options *options,
-                  bang_error *err)
+int lab_recall(json_t **result, const char *key, json_t *settings, const bang_lab_options *options,
+               bang_error *err)
 {
     json_t *records = NULL;
     *result = NULL;
-    if (!options->resume)
-        return 0;
     int rc = bang_record_read(&records, options->folder, err);
     if (rc < 0)
         return rc;
-    json_t *record = bang_record_find(records, m->key, m->options);
+    json_t *record = bang_record_find(records, key, settings);
     if (record)
         *result = json_incref(json_object_get(record, "result"));
-    else if (bang_record_find(records, m->key, NULL))
-        rc =
-            bang_fail(err, BANG_EUSAGE,
-                      "%s: holds %s made with other options (seed or scale): resume with those, or "
-                      "take another folder",
-                      options->folder, m->key);
+    else if (bang_record_find(records, key, NULL))
+        rc = bang_fail(err, BANG_EUSAGE,
+                       "%s: holds %s made with other options (seed or scale): resume with those, "
+                       "or take another folder",
+                       options->folder, key);
     json_decref(records);
+    return rc;
+}
+
+int lab_store(lab_measurement m, json_t *result, json_t *show, const bang_lab_options *options,
+              bang_error *err)
+{
+    json_t *record =
+        json_pack("{ss ss ss ss so sO}", "key", m.key, "experiment", m.experiment, "section",
+                  m.section, "version", BANG_VERSION, "options", m.options, "result", result);
+    if (record && show)
+        json_object_set(record, "show", show);
+    int rc = record ? bang_record_append(options->folder, record, err) : bang_fail_memory(err);
+    json_decref(record);
     return rc;
 }
 
 int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *options,
                 bang_error *err)
 {
-    int rc = recall(result, &m, options, err);
+    *result = NULL;
+    int rc = options->resume ? lab_recall(result, m.key, m.options, options, err) : 0;
     if (rc < 0 || *result) {
         json_decref(m.options);
         return rc;
     }
     *result = json_object();
     json_t *show = json_array();
-    json_t *record = json_pack("{ss ss ss ss sO sO sO}", "key", m.key, "experiment", m.experiment,
-                               "section", m.section, "version", BANG_VERSION, "options", m.options,
-                               "result", *result, "show", show);
-    rc = *result && show && record ? m.measure(*result, show, m.context, err)
-                                   : bang_fail_memory(err);
+    rc = *result && show ? m.measure(*result, show, m.context, err) : bang_fail_memory(err);
     if (rc == 0)
-        rc = bang_record_append(options->folder, record, err);
-    json_decref(record);
+        rc = lab_store(m, *result, show, options, err);
+    else
+        json_decref(m.options);
     json_decref(show);
-    json_decref(m.options);
     if (rc < 0) {
         json_decref(*result);
         *result = NULL;
@@ -100,4 +110,12 @@ json_t *lab_table(const char *title, const char *const *columns, const char *not
 void lab_table_row(json_t *table, json_t *row)
 {
     json_array_append_new(json_object_get(table, "rows"), row);
+}
+
+json_t *lab_numbers(const double *values, size_t count)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(out, bang_json_number(values[i]));
+    return out;
 }

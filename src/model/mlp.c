@@ -106,10 +106,22 @@ int bang_mlp_reduce(bang_mlp *out, const bang_mlp *mlp, const bang_columns *colu
     return 0;
 }
 
+/* The same network but for its inputs? */
+static int fits(const bang_mlp *mlp, const bang_mlp *reduced, const bang_columns *columns)
+{
+    if (mlp->layers != reduced->layers || mlp->width[0] != columns->width ||
+        reduced->width[0] != columns->group_count)
+        return 0;
+    return memcmp(mlp->width + 1, reduced->width + 1, mlp->layers * sizeof *mlp->width) == 0;
+}
+
 /* w(t) = D w(0) + (S(t) - D S(0))/m for the m weights w of a group with sum S. */
 int bang_mlp_expand(bang_mlp *mlp, const bang_mlp *reduced, const bang_columns *columns,
                     double decay, bang_error *err)
 {
+    if (!fits(mlp, reduced, columns))
+        return bang_fail(err, BANG_EUSAGE,
+                         "network: it is not the one that was reduced: widths or inputs differ");
     size_t n = mlp->stride[1], rest = mlp->count - columns->width * n;
     double *change = calloc(columns->group_count * n, sizeof *change);
     if (!change)

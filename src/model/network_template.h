@@ -88,6 +88,8 @@ int NAME(bang_network_accept)(NET *net, const bang_rows *rows, bang_error *err)
 void NAME(bang_network_tabulate)(NET *net, const bang_rows *rows)
 {
     size_t n = net->stride[1];
+    if (rows->block_count == 0)
+        return;
     memset(net->table, 0, rows->block_count * BANG_LANES * n * sizeof *net->table);
     for (size_t b = 0; b < rows->block_count; b++) {
         const bang_block *k = &rows->blocks[b];
@@ -295,7 +297,8 @@ void NAME(bang_network_backward_compact)(NET *net, const bang_rows *rows, const 
     size_t n = net->stride[1];
     REAL *out = net->weight_gradient[0];
     memset(out, 0, net->width[0] * n * sizeof *out);
-    memset(net->table_gradient, 0, rows->block_count * BANG_LANES * n * sizeof *out);
+    if (rows->block_count > 0)
+        memset(net->table_gradient, 0, rows->block_count * BANG_LANES * n * sizeof *out);
     for (size_t i = 0; i < count; i++) {
         const REAL *delta = net->delta[1] + i * n;
         uint32_t from = rows->start[index[i]], to = rows->start[index[i] + 1];

@@ -6,10 +6,12 @@ enum { BATCH = 512 };
 
 static int check(const bang_mlp *mlp, const bang_rows *rows, bang_error *err)
 {
-    if (mlp->width[0] == rows->columns->group_count)
-        return 0;
-    return bang_fail(err, BANG_EUSAGE, "network: it reads %zu inputs, the data have %zu",
-                     mlp->width[0], rows->columns->group_count);
+    if (mlp->width[0] != rows->columns->group_count)
+        return bang_fail(err, BANG_EUSAGE, "network: it reads %zu inputs, the data have %zu",
+                         mlp->width[0], rows->columns->group_count);
+    if (rows->count > UINT32_MAX)
+        return bang_fail(err, BANG_EUSAGE, "rows: %zu are too many: give at most 4e9", rows->count);
+    return 0;
 }
 
 static void keep_outputs(float *logits, const bang_network_f32 *net, size_t count)
@@ -25,6 +27,9 @@ int bang_mlp_predict(float *logits, const bang_mlp *mlp, const bang_rows *rows, 
     bang_network_f32 net;
     uint32_t index[BATCH];
     int rc = check(mlp, rows, err);
+    if (rc == 0 && (first > rows->count || count > rows->count - first))
+        rc = bang_fail(err, BANG_EUSAGE, "rows: %zu from row %zu on are not there: there are %zu",
+                       count, first, rows->count);
     if (rc == 0)
         rc = bang_network_init_f32(&net, mlp, mlp->parameters, BATCH, 0, err);
     if (rc < 0)

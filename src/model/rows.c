@@ -11,7 +11,7 @@ static int count_numbers(bang_rows *out, const uint32_t *place, size_t places,
     for (size_t i = 0; i < out->count; i++) {
         out->start[i] = (uint32_t)total;
         for (size_t j = 0; j < places; j++)
-            total += inputs_number(inputs, i * width + out->columns->first[place[j]]) != 0;
+            total += (size_t)inputs_filled(inputs, i * width + out->columns->first[place[j]]);
         if (total > UINT32_MAX)
             return -1;
     }
@@ -25,10 +25,10 @@ static void fill_numbers(bang_rows *out, const uint32_t *place, size_t places,
     size_t at = 0, width = out->columns->width;
     for (size_t i = 0; i < out->count; i++)
         for (size_t j = 0; j < places; j++) {
-            float number = inputs_number(inputs, i * width + out->columns->first[place[j]]);
-            if (number != 0) {
+            size_t index = i * width + out->columns->first[place[j]];
+            if (inputs_filled(inputs, index)) {
                 out->column[at] = (uint16_t)place[j];
-                out->value[at++] = number;
+                out->value[at++] = inputs_number(inputs, index);
             }
         }
 }

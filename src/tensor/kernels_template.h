@@ -209,7 +209,7 @@ static void NAME(relu_forward)(REAL *x, size_t n)
 static void NAME(relu_backward)(REAL *restrict d, const REAL *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        d[i] = x[i] > 0 ? d[i] : 0;
+        d[i] = x[i] <= 0 ? 0 : d[i]; /* what is not a number does not stop a gradient */
 }
 
 static void NAME(from_u8)(REAL *restrict out, const uint8_t *restrict in, size_t n)

@@ -11,8 +11,9 @@ typedef struct NAME(run) {
     uint32_t *partner;    /* (batch) */
     REAL *panel_gradient; /* (BANG_PANEL, stride[1]) */
     double hit, miss;
-    double power1, power2; /* beta^t */
-    size_t total;          /* numbers in all parameters */
+    double power1, power2;      /* beta^t */
+    double shrink, shrink_mean; /* a weight, 1 at first, and its moment under decay alone */
+    size_t total;               /* numbers in all parameters */
 } NAME(run);
 #define RUN NAME(run)
 
@@ -109,17 +110,28 @@ static void NAME(update_all)(RUN *run, size_t count, const NAME(bang_step) * ste
     NAME(update)(run, head, net->gradient + head, run->total - head, *step, 1);
 }
 
+/* count is padded. Lanes of their own let the compiler use vectors. */
+static double NAME(sum_of_squares)(const REAL *x, size_t count)
+{
+    double lane[BANG_LANES] = {0}, sum = 0;
+    for (size_t i = 0; i < count; i += BANG_LANES)
+        for (size_t j = 0; j < BANG_LANES; j++)
+            lane[j] += (double)x[i + j] * (double)x[i + j];
+    for (size_t j = 0; j < BANG_LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
 /* The factor that brings the norm of the gradient, equal inputs counted as
  * often as there are, down to its limit. */
 static double NAME(clip)(const RUN *run)
 {
     const NAME(bang_network) *net = &run->net;
     size_t n = net->stride[1], head = net->width[0] * n;
-    double square = 0;
-    for (size_t i = 0; i < run->total; i++) {
-        double g = (double)net->gradient[i];
-        square += g * g * (i < head ? run->rows->columns->multiplicity[i / n] : 1);
-    }
+    double square = NAME(sum_of_squares)(net->gradient + head, run->total - head);
+    for (size_t i = 0; i < net->width[0]; i++)
+        square +=
+            run->rows->columns->multiplicity[i] * NAME(sum_of_squares)(net->gradient + i * n, n);
     double norm = sqrt(square), limit = run->options->clip_norm;
     /* PyTorch's form */
     return norm + 1e-6 > limit ? limit / (norm + 1e-6) : 1;
@@ -133,6 +145,8 @@ static NAME(bang_step) NAME(plan_step)(RUN *run, double rate)
         step.rate = (REAL)rate;
         step.beta1 = (REAL)o->momentum;
         step.decay = (REAL)o->weight_decay;
+        run->shrink_mean = o->momentum * run->shrink_mean + o->weight_decay * run->shrink;
+        run->shrink -= rate * run->shrink_mean;
         return step;
     }
     run->power1 *= o->beta1;
@@ -144,8 +158,9 @@ static NAME(bang_step) NAME(plan_step)(RUN *run, double rate)
     step.epsilon = (REAL)o->epsilon;
     if (o->optimizer == BANG_ADAMW)
         step.keep = (REAL)(1 - rate * o->weight_decay);
-    else
+    else /* not linear in the weight: no factor stands for it */
         step.decay = (REAL)o->weight_decay;
+    run->shrink *= (double)step.keep;
     return step;
 }
 
@@ -185,7 +200,8 @@ static int NAME(prepare)(RUN *run, const bang_mlp *shape, REAL *parameters, bang
 {
     const bang_train_options *o = run->options;
     size_t classes = shape->width[shape->layers];
-    int rc = NAME(bang_network_init)(&run->net, shape, parameters, o->batch, 1, err);
+    size_t batch = o->batch < run->rows->count ? o->batch : run->rows->count;
+    int rc = NAME(bang_network_init)(&run->net, shape, parameters, batch, 1, err);
     if (rc < 0)
         return rc;
     rc = NAME(bang_network_accept)(&run->net, run->rows, err);
@@ -194,11 +210,11 @@ static int NAME(prepare)(RUN *run, const bang_mlp *shape, REAL *parameters, bang
     run->total = shape->count;
     run->first = bang_arena_alloc(&run->arena, shape->count, sizeof(REAL));
     run->second = bang_arena_alloc(&run->arena, shape->count, sizeof(REAL));
-    run->target = bang_arena_alloc(&run->arena, o->batch, classes * sizeof(REAL));
-    run->partner = bang_arena_alloc(&run->arena, o->batch, sizeof(uint32_t));
+    run->target = bang_arena_alloc(&run->arena, batch, classes * sizeof(REAL));
+    run->partner = bang_arena_alloc(&run->arena, batch, sizeof(uint32_t));
     run->panel_gradient =
         bang_arena_alloc(&run->arena, BANG_PANEL * shape->stride[1], sizeof(REAL));
-    run->power1 = run->power2 = 1;
+    run->power1 = run->power2 = run->shrink = 1;
     train_smooth(&run->hit, &run->miss, classes, o);
     return run->first && run->second && run->target && run->partner && run->panel_gradient
                ? 0
@@ -211,8 +227,7 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
 {
     RUN run = {.options = options, .rows = rows, .labels = labels};
     train_order order = {.options = options, .rows = rows->count};
-    double epoch_loss = 0, decay = 1, pull = 0;
-    uint64_t in_epoch = 0;
+    double epoch_loss = 0, in_epoch = 0;
     int rc = NAME(prepare)(&run, shape, parameters, err);
     order.index = rc == 0 ? bang_arena_alloc(&run.arena, rows->count, sizeof *order.index) : NULL;
     if (rc == 0 && !order.index)
@@ -224,18 +239,11 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
         const uint32_t *index = train_next_batch(&order, &count);
         double rate = bang_train_rate(options, step);
         double loss = NAME(train_step)(&run, index, count, step, rate);
-        epoch_loss += loss;
-        in_epoch++;
-        /* what becomes of a weight that has no gradient */
-        if (options->optimizer == BANG_ADAMW) {
-            decay *= 1 - rate * options->weight_decay;
-        } else if (options->optimizer == BANG_SGD) {
-            pull = options->momentum * pull + options->weight_decay * decay;
-            decay -= rate * pull;
-        }
+        epoch_loss += loss * (double)count;
+        in_epoch += (double)count;
         if (options->step)
             options->step(options->context, step, loss, rate);
-        if ((step & 31) == 31)
+        if ((step & 31) == 31 || step + 1 == options->steps)
             bang_progress_step(options->progress, step + 1, options->steps);
         if (bang_cancelled(options->cancel))
             rc = bang_fail(err, BANG_ECANCELLED, "stopped");
@@ -246,7 +254,7 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
                            (unsigned long long)step + 1);
     }
     if (result)
-        *result = (bang_train_result){in_epoch ? epoch_loss / (double)in_epoch : 0, decay};
+        *result = (bang_train_result){in_epoch > 0 ? epoch_loss / in_epoch : 0, run.shrink};
     NAME(bang_network_release)(&run.net);
     bang_arena_release(&run.arena);
     return rc;

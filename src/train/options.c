@@ -44,7 +44,8 @@ int bang_train_check(const bang_train_options *o, bang_error *err)
         bang_text_add(&problems, "; learning rate: %g is not a positive number", o->rate);
     if (!(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
         bang_text_add(&problems, "; betas: %g, %g are not both in 0 .. 1", o->beta1, o->beta2);
-    if (!(o->epsilon > 0 && isfinite(o->epsilon)))
+    /* as a float: a parameter whose gradient is always 0 is divided by it alone */
+    if (!((float)o->epsilon > 0 && isfinite(o->epsilon)))
         bang_text_add(&problems, "; epsilon: %g is not a positive number", o->epsilon);
     if (!(o->momentum >= 0 && o->momentum < 1))
         bang_text_add(&problems, "; momentum: %g is not in 0 .. 1", o->momentum);
@@ -53,7 +54,8 @@ int bang_train_check(const bang_train_options *o, bang_error *err)
                       o->weight_decay);
     if (!(o->clip_norm >= 0 && isfinite(o->clip_norm)))
         bang_text_add(&problems, "; clip norm: %g is not a positive number or 0", o->clip_norm);
-    if (o->schedule == BANG_STEP && (o->step_every == 0 || !(o->step_factor >= 0)))
+    if (o->schedule == BANG_STEP &&
+        (o->step_every == 0 || !(o->step_factor >= 0 && isfinite(o->step_factor))))
         bang_text_add(&problems, "; step schedule: needs a number of steps and a factor");
     if (o->batch == 0)
         bang_text_add(&problems, "; batch: 0 rows: take at least 1");

@@ -40,7 +40,7 @@ static double log_gamma_draw(bang_random *random, double shape)
 {
     double boost = 0;
     if (shape < 1) {
-        boost = log(bang_random_uniform(random)) / shape;
+        boost = log(bang_random_uniform(random)) / fmax(shape, 1e-300); /* finite */
         shape += 1;
     }
     double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);

@@ -2,7 +2,7 @@
  * of its outputs is measured (the paper's figure in appendix C.3).
  *
  *     bang_occlusion o;
- *     bang_occlusion_run(&o, models, 2, &images, labels, &grid, &err);
+ *     bang_occlusion_run(&o, models, 2, &images, labels, &grid, NULL, &err);
  *     double map = bang_occlusion_change(&o, member, mask);
  *     bang_occlusion_release(&o);
  *

@@ -78,8 +78,8 @@ typedef struct bang_train_options {
     }
 
 typedef struct bang_train_result {
-    double loss;  /* mean over the last epoch or what there was of it */
-    double decay; /* by how much weight decay alone scales a weight, for bang_mlp_expand */
+    double loss;  /* mean over the rows of the last epoch or what there was of it */
+    double decay; /* what weight decay alone makes of a weight 1, for bang_mlp_expand */
 } bang_train_result;
 
 /* All that is wrong with the options, in one message. */
