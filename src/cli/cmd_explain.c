@@ -229,7 +229,7 @@ static int occlude(request *r, bang_error *err)
     r->images = (uint64_t)r->count < r->set.count ? (size_t)r->count : r->set.count;
     images.shape[0] = r->images;
     images.count = r->images * r->set.width;
-    const bang_mlp **mlps = calloc(n->count, sizeof *mlps);
+    const bang_mlp **mlps = calloc(n->count, sizeof(const bang_mlp *));
     int rc = mlps ? make_masks(r, err) : bang_fail_memory(err);
     for (size_t i = 0; rc == 0 && i < n->count; i++)
         mlps[i] = &n->mlps[i];

@@ -74,11 +74,11 @@ static uint64_t at_least(cli *c, const char *name, int64_t value, int64_t least)
 static void read_counts(cli *c, train_request *r)
 {
     bang_train_options *o = &r->options;
-    if (r->epochs != -1 && r->steps != -1)
+    if (r->epochs != TRAIN_NOT_GIVEN && r->steps != TRAIN_NOT_GIVEN)
         cli_problem(c, "--epochs and --steps: both say how long: give one");
-    if (r->epochs != -1)
+    if (r->epochs != TRAIN_NOT_GIVEN)
         at_least(c, "epochs", r->epochs, 0);
-    if (r->steps != -1)
+    if (r->steps != TRAIN_NOT_GIVEN)
         at_least(c, "steps", r->steps, 0);
     o->steps = r->steps > 0 ? (uint64_t)r->steps : 0;
     o->batch = (size_t)at_least(c, "batch", r->batch, 1);
@@ -123,8 +123,8 @@ int cmd_train(int argc, char **argv)
                        .optimizer = "adamw",
                        .schedule = "constant",
                        .smoothing = "original",
-                       .epochs = -1,
-                       .steps = -1,
+                       .epochs = TRAIN_NOT_GIVEN,
+                       .steps = TRAIN_NOT_GIVEN,
                        .batch = 100,
                        .step_every = 1000,
                        .log_every = 100,

@@ -5,11 +5,14 @@
 #include "bang/train/train.h"
 #include "networks.h"
 
+#define TRAIN_NOT_GIVEN INT64_MIN
+
 typedef struct train_request {
     const char *arch, *data, *validation, *init, *output, *log;
     const char *hidden; /* NULL unless given */
     const char *activation, *loss, *optimizer, *schedule, *smoothing;
-    int64_t epochs, steps, batch, warmup, step_every, log_every; /* -1: not given */
+    int64_t epochs, steps; /* TRAIN_NOT_GIVEN, or one of them */
+    int64_t batch, warmup, step_every, log_every;
     int no_reduction;
     int layers; /* of the network: hidden ones and the last */
     size_t width[BANG_MLP_LAYERS_MAX + 1];

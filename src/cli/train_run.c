@@ -73,8 +73,8 @@ static int prepare(job *j, bang_error *err)
     r->width[0] = j->train.width;
     r->width[r->layers] = classes > other ? classes : other;
     j->epoch_steps = (j->train.count + o->batch - 1) / o->batch;
-    if (r->steps == -1) {
-        uint64_t epochs = r->epochs == -1 ? 10 : (uint64_t)r->epochs;
+    if (r->steps == TRAIN_NOT_GIVEN) {
+        uint64_t epochs = r->epochs == TRAIN_NOT_GIVEN ? 10 : (uint64_t)r->epochs;
         if (epochs > UINT64_MAX / 2 / j->epoch_steps)
             cli_problem(j->c, "--epochs %lld: more steps than can be counted",
                         (long long)r->epochs);
@@ -111,11 +111,12 @@ static void on_step(void *context, uint64_t step, double loss, double rate)
     job *j = context;
     j->recent = step ? 0.98 * j->recent + 0.02 * loss : loss;
     if (j->bar.active && step % 32 == 31) /* the bar is drawn after this */
-        snprintf(j->label, sizeof j->label, "loss %.4f", j->recent);
+        snprintf(j->label, sizeof j->label, "loss %.3g", j->recent);
     if (!j->r->log)
         return;
     j->log_sum += loss;
-    if ((step + 1) % (uint64_t)j->r->log_every == 0 || step + 1 == j->r->options.steps)
+    if ((step + 1) % (uint64_t)j->r->log_every == 0 || step + 1 == j->r->options.steps ||
+        !isfinite(loss))
         add_log(j, step + 1, rate);
 }
 
@@ -125,6 +126,9 @@ static int train_reduced(job *j, const inputs *in, bang_error *err)
     bang_train_options *o = &j->r->options;
     bang_train_result result;
     bang_mlp reduced;
+    j->loss = NAN;
+    if (o->steps == 0) /* and no rounding */
+        return 0;
     int rc = bang_mlp_reduce(&reduced, &j->mlp, &in->columns, err);
     if (rc < 0)
         return rc;
@@ -138,9 +142,10 @@ static int train_reduced(job *j, const inputs *in, bang_error *err)
     rc = bang_train_mlp(&reduced, &in->rows, j->train.labels.data, o, &result, err);
     j->seconds = cli_seconds() - begin;
     cli_bar_finish(&j->bar);
-    j->loss = rc == 0 && o->steps ? result.loss : NAN;
-    if (rc == 0)
+    if (rc == 0) {
+        j->loss = result.loss;
         rc = bang_mlp_expand(&j->mlp, &reduced, &in->columns, result.decay, err);
+    }
     bang_mlp_release(&reduced);
     return rc;
 }
@@ -225,13 +230,13 @@ static void print_table(const job *j)
         printf("-%zu", mlp->width[l]);
     printf(" %s, %zu parameters", bang_activation_name(mlp->activation), j->parameters);
     if (j->reduced_inputs < mlp->width[0])
-        printf("; %zu of its inputs are equal to others", mlp->width[0] - j->reduced_inputs);
+        printf("; inputs reduced to the %zu that differ", j->reduced_inputs);
     putchar('\n');
     print_recipe(j);
     if (j->seconds > 0 && r->options.steps)
         printf("speed      %.0f steps/s\n", (double)r->options.steps / j->seconds);
     if (r->options.steps)
-        printf("loss       %.4f\n", j->loss);
+        printf("loss       %.4g\n", j->loss);
     printf("accuracy   %.2f %% on the training data", 100 * j->accuracy[0]);
     if (j->validation.count)
         printf(", %.2f %% on %s", 100 * j->accuracy[1], r->validation);
