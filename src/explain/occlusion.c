@@ -139,18 +139,15 @@ static void measure(job *j, size_t member)
         size_t right = 0;
         for (size_t i = 0; i < n; i++) {
             size_t best = 0, label = (size_t)j->labels[i];
-            double square = 0;
-            for (size_t c = 0; c < k; c++) {
-                double now = output(j, member, s, i * k + c);
-                double change = now - output(j, member, o->masks, i * k + c);
-                square += change * change;
-                if (now > output(j, member, s, i * k + best))
+            for (size_t c = 1; c < k; c++)
+                if (output(j, member, s, i * k + c) > output(j, member, s, i * k + best))
                     best = c;
-            }
             right += best == label;
             if (s < o->masks)
                 o->change[(member * o->masks + s) * k + label] +=
-                    sqrt(square) / (double)o->images[label];
+                    fabs(output(j, member, s, i * k + label) -
+                         output(j, member, o->masks, i * k + label)) /
+                    (double)o->images[label];
         }
         o->accuracy[member * sets + s] = (double)right / (double)n;
     }

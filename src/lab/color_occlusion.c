@@ -127,12 +127,14 @@ static void show_maps(json_t *show, const task *t)
                               json_pack("{ss so}", "title", member_names[m], "values", map));
     }
     json_array_append_new(
-        show, json_pack("{ss ss ss ss ss ss sb sb sO sO so}", "kind", "heat", "title",
-                        "How much each patch matters (first seed)", "x_label", "column", "y_label",
-                        "row", "value_label", "change of outputs", "note",
-                        "Mean norm of the change of the outputs when the patch is made black. The "
-                        "digit in the middle is left out.",
-                        "sequential", 1, "top_down", 1, "x", ticks, "y", ticks, "panels", panels));
+        show,
+        json_pack(
+            "{ss ss ss ss ss ss sb sb sO sO so}", "kind", "heat", "title",
+            "How much each patch matters (first seed)", "x_label", "column", "y_label", "row",
+            "value_label", "change of the output", "note",
+            "Mean absolute change of the true class's output when the patch is made black. The "
+            "digit in the middle is left out.",
+            "sequential", 1, "top_down", 1, "x", ticks, "y", ticks, "panels", panels));
     json_decref(ticks);
 }
 
@@ -313,8 +315,8 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     json_object_set_new(result, "without_patches",
                         bang_json_number(mean_of(t, 0, "without_patches")));
     lab_show_text(show,
-                  "Each patch of images in distribution is made black in turn. What the outputs "
-                  "change by says how much a network relies on the patch.");
+                  "Each patch of images in distribution is made black in turn. What the output of "
+                  "the true class changes by says how much a network relies on the patch.");
     show_maps(show, t);
     show_counts(show, t);
     show_claims(show, t);
