@@ -12,6 +12,7 @@
 #include "bang/base/error.h"
 #include "bang/base/file.h"
 #include "bang/base/json.h"
+#include "bang/base/machine.h"
 #include "bang/base/process.h"
 #include "bang/base/progress.h"
 #include "bang/base/random.h"

@@ -172,6 +172,8 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
         json_object_set_new(results, r->experiments[i]->name, result);
     }
     if (rc == 0)
+        rc = bang_lab_describe_machine(&options, err);
+    if (rc == 0)
         rc = write_tables(r->output, err);
     char *report = bang_path_join(r->output, "report.html");
     if (rc == 0)

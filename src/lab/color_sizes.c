@@ -37,41 +37,38 @@ static const char *data_name(const color_plan *plan)
 
 static void show_table(json_t *show, const task *t, const color_column *c, color_tally *tally)
 {
-    static const char *const names[] = {"size",  "n", "measured", "paper", "z", "measured",
-                                        "paper", "z", "measured", "paper", "z", "measured",
-                                        "paper", "z", "measured", "paper", "z", NULL};
+    static const char *const names[] = {"p",
+                                        "networks",
+                                        "mean",
+                                        "standard deviation",
+                                        "standard error",
+                                        "ensembles",
+                                        "paper",
+                                        "paper's +-",
+                                        "z",
+                                        NULL};
     char title[96];
     snprintf(title, sizeof title, "%s: ensembles of 1 to 16 networks, per cent",
              data_name(t->plan));
     json_t *table = lab_table(
         title, names,
-        "n: ensembles measured, disjoint groups of the networks of a seed. z: distance from the "
-        "paper in standard errors of both.");
-    json_object_set_new(table, "groups",
-                        json_pack("[[si][si][si][si][si][si]]", "", 2, "p = 0.7", 3, "p = 0.75", 3,
-                                  "p = 0.8", 3, "p = 0.85", 3, "p = 0.9", 3));
-    json_t *decimals = json_pack("[ii]", 0, 0), *shade = json_pack("[nn]");
-    for (size_t i = 0; i < SHIFTS; i++) {
-        for (int k = 0; k < 3; k++) {
-            json_array_append_new(decimals, json_integer(k < 2 ? 2 : 1));
-            json_array_append_new(shade, k < 2 ? json_null() : json_string("z"));
-        }
-    }
-    json_object_set_new(table, "decimals", decimals);
-    json_object_set_new(table, "shade", shade);
-    for (size_t s = 0; s < sizes_of(t->plan); s++) {
-        json_t *row = json_pack("[iI]", color_sizes[s], (json_int_t)c[s].n);
-        for (size_t i = 0; i < SHIFTS; i++) {
+        "Ensembles: disjoint groups of the networks of a seed; standard deviation between them, "
+        "standard error of their mean. z: distance from the paper in standard errors of both.");
+    json_object_set_new(table, "decimals", json_pack("[iiiiiiiii]", 2, 0, 2, 2, 2, 0, 2, 2, 1));
+    json_object_set_new(table, "shade", json_pack("[nnnnnnnns]", "z"));
+    for (size_t i = 0; i < SHIFTS; i++)
+        for (size_t s = 0; s < sizes_of(t->plan); s++) {
             const color_printed *printed = &t->paper->sizes[s][i];
+            size_t p = color_shift_index(printed->p);
             double z = color_distance(&c[s], printed, t->paper);
             color_tally_add(tally, z, printed->p);
-            json_array_append_new(row,
-                                  bang_json_number(100 * c[s].mean[color_shift_index(printed->p)]));
-            json_array_append_new(row, json_real(printed->mean));
-            json_array_append_new(row, bang_json_number(z));
+            lab_table_row(table,
+                          json_pack("[fioooIffo]", printed->p, color_sizes[s],
+                                    bang_json_number(100 * c[s].mean[p]),
+                                    bang_json_number(100 * c[s].sd[p]),
+                                    bang_json_number(100 * c[s].error[p]), (json_int_t)c[s].n,
+                                    printed->mean, printed->spread, bang_json_number(z)));
         }
-        lab_table_row(table, row);
-    }
     json_array_append_new(show, table);
 }
 

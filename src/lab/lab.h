@@ -2,6 +2,7 @@
 #ifndef BANG_LAB_PRIVATE_H
 #define BANG_LAB_PRIVATE_H
 
+#include "bang/base/text.h"
 #include "bang/lab/lab.h"
 
 int lab_run_theory(json_t *result, const bang_lab_options *options, bang_error *err);
@@ -35,6 +36,10 @@ int lab_recall(json_t **result, const char *key, json_t *settings, const bang_la
                bang_error *err);
 int lab_store(lab_measurement measurement, json_t *result, json_t *show,
               const bang_lab_options *options, bang_error *err);
+
+/* How to run an experiment with these options, for people to paste. The caller
+ * releases the text. */
+void lab_command(bang_text *out, const char *experiment, const bang_lab_options *options);
 
 /* Parts of "show"; all references are stolen. */
 void lab_show_text(json_t *show, const char *text);

@@ -70,4 +70,7 @@ typedef struct bang_lab_experiment {
 const bang_lab_experiment *bang_lab_experiments(size_t *count);
 const bang_lab_experiment *bang_lab_find_experiment(const char *name);
 
+/* Records what the experiments ran on: processor, cores, vector instructions. */
+int bang_lab_describe_machine(const bang_lab_options *options, bang_error *err);
+
 #endif
