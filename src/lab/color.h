@@ -60,8 +60,9 @@ uint64_t color_stream(const color_plan *plan, size_t i, size_t model);
 int color_open_mnist(bang_mnist *out, const bang_lab_options *options, bang_error *err);
 
 /* Runs what is missing of a plan's units and returns the results of all, in
- * order (a new reference). */
-int color_units(json_t **out, const color_plan *plan, const bang_mnist *mnist,
+ * order (a new reference). A record under the key of what will sum them up that
+ * was made with other options is an error, before any work. */
+int color_units(json_t **out, const color_plan *plan, const char *summary, const bang_mnist *mnist,
                 const bang_lab_options *options, bang_error *err);
 
 /* Mean, standard deviation and standard error over what the units hold. */

@@ -130,13 +130,13 @@ int color_run_entropy(json_t *result, const bang_mnist *mnist, const bang_lab_op
     color_plan plan = color_plan_make(options, 0, QUICK_SEEDS, QUICK_MODELS);
     plan.loss = BANG_CROSS_ENTROPY;
     task t = {&plan, NULL};
+    static const char key[] = "multicolor/cross-entropy";
     json_t *summary = NULL;
-    int rc = color_units(&t.units, &plan, mnist, options, err);
+    int rc = color_units(&t.units, &plan, key, mnist, options, err);
     if (rc < 0)
         return rc;
     rc = lab_measure(&summary,
-                     (lab_measurement){"multicolor", color_section(&plan),
-                                       "multicolor/cross-entropy",
+                     (lab_measurement){"multicolor", color_section(&plan), key,
                                        color_plan_options(&plan, mnist->digest), measure, &t},
                      options, err);
     if (rc == 0)

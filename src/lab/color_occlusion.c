@@ -334,7 +334,7 @@ int lab_run_occlusion(json_t *result, const bang_lab_options *options, bang_erro
     int rc = color_open_mnist(&mnist, options, err);
     if (rc < 0)
         return rc;
-    rc = color_units(&t.units, &plan, &mnist, options, err);
+    rc = color_units(&t.units, &plan, "occlusion", &mnist, options, err);
     if (rc == 0)
         rc = lab_measure(&summary,
                          (lab_measurement){"occlusion", color_section(&plan), "occlusion",

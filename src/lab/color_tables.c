@@ -249,10 +249,10 @@ static int run_tables(json_t *result, const bang_lab_options *options, int singl
     color_plan plan = color_plan_make(options, single, QUICK_SEEDS, QUICK_MODELS);
     task t = {&plan, mnist, single ? &color_paper_single : &color_paper_multi, NULL};
     json_t *summary = NULL;
-    int rc = color_units(&t.units, &plan, mnist, options, err);
+    const char *name = single ? "singlecolor" : "multicolor";
+    int rc = color_units(&t.units, &plan, name, mnist, options, err);
     if (rc < 0)
         return rc;
-    const char *name = single ? "singlecolor" : "multicolor";
     rc = lab_measure(&summary,
                      (lab_measurement){name, color_section(&plan), name,
                                        color_plan_options(&plan, mnist->digest), measure, &t},

@@ -377,11 +377,15 @@ void color_unit_key(char *out, size_t size, const color_plan *plan, size_t unit)
              plan->loss == BANG_MSE ? "seed-" : "cross-entropy-seed-", unit + 1, plan->models);
 }
 
-int color_units(json_t **out, const color_plan *plan, const bang_mnist *mnist,
+int color_units(json_t **out, const color_plan *plan, const char *summary, const bang_mnist *mnist,
                 const bang_lab_options *options, bang_error *err)
 {
-    json_t **result = calloc(plan->seeds, sizeof *result);
-    int rc = result ? 0 : bang_fail_memory(err);
+    json_t **result = calloc(plan->seeds, sizeof *result), *earlier = NULL;
+    json_t *settings = color_plan_options(plan, mnist->digest);
+    int rc = result && settings ? lab_recall(&earlier, summary, settings, options, err)
+                                : bang_fail_memory(err);
+    json_decref(earlier);
+    json_decref(settings);
     *out = NULL;
     for (size_t i = 0; i < plan->seeds && rc == 0; i++) {
         char key[64];
