@@ -53,7 +53,7 @@ static void NAME(check_product_of)(const KERNELS *k, size_t m, size_t n, size_t 
                 assert_true(c[i * c_row + j] == before[i * c_row + j]);
             else
                 NAME(assert_near)
-                ((double)c[i * c_row + j], want, scale * (1 + sqrt((double)depth)), "product");
+            ((double)c[i * c_row + j], want, scale * (1 + sqrt((double)depth)), "product");
         }
     for (size_t j = 0; j < 16; j++) /* behind the last row */
         assert_true(c[m * c_row + j] == before[m * c_row + j]);
@@ -128,15 +128,15 @@ static void NAME(check_mix)(const KERNELS *k)
         k->mix(out, (REAL)0.3, x, (REAL)-1.7, y, n);
         for (size_t i = 0; i < n; i++)
             NAME(assert_near)
-            ((double)out[i], (double)(REAL)0.3 * (double)x[i] - (double)(REAL)1.7 * (double)y[i],
-             2 * (fabs((double)x[i]) + 2 * fabs((double)y[i])), "mix");
+        ((double)out[i], (double)(REAL)0.3 * (double)x[i] - (double)(REAL)1.7 * (double)y[i],
+         2 * (fabs((double)x[i]) + 2 * fabs((double)y[i])), "mix");
         assert_true(out[n] == 0);
         memcpy(out, x, n * sizeof *x);
         k->mix(out, 1, out, 2, y, n); /* in place */
         for (size_t i = 0; i < n; i++)
             NAME(assert_near)
-            ((double)out[i], (double)x[i] + 2 * (double)y[i],
-             fabs((double)x[i]) + 2 * fabs((double)y[i]), "mix in place");
+        ((double)out[i], (double)x[i] + 2 * (double)y[i],
+         fabs((double)x[i]) + 2 * fabs((double)y[i]), "mix in place");
         free(x), free(y), free(out);
     }
 }

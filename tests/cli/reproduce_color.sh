@@ -1,6 +1,6 @@
 # The experiments on coloured digits, on a stand-in for MNIST: what scripts read,
 # the same bytes for any number of threads and for a run that was cut short.
-# shellcheck source=/dev/null
+# shellcheck source=/dev/null disable=SC2154
 . "$here/digits.inc"
 run reproduce multicolor singlecolor --seeds 2 --models 2 --threads 1 -o run --json >json
 cut -c1-23 json

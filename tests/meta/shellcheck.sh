@@ -7,6 +7,7 @@ command -v shellcheck >/dev/null || { echo "shellcheck is not installed"; exit 7
 failed=0
 for script in $(find tests -name '*.sh' | sort) tools/* .ci/run; do
     case $(head -n 1 "$script") in
+    '#!'*python*) ;;
     '#!'*) shellcheck "$script" || failed=1 ;;
     *) case $script in
         *.sh) shellcheck -s sh "$script" || failed=1 ;;
