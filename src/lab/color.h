@@ -26,7 +26,8 @@ typedef struct color_plan {
     bang_loss loss;
     bang_color_protocol protocol;
     size_t seeds, models;
-    uint64_t seed; /* of the first unit */
+    uint64_t seed;        /* of the first unit */
+    size_t before, after; /* networks of the same experiment's other plans, for its progress */
     /* Looks into the trained networks, all pixels as inputs, with images in
      * distribution; adds to the unit's result. May be NULL. */
     int (*inspect)(json_t *result, const bang_mlp *const *models, size_t count,

@@ -124,11 +124,18 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     return 0;
 }
 
-int color_run_entropy(json_t *result, const bang_mnist *mnist, const bang_lab_options *options,
-                      bang_error *err)
+color_plan color_entropy_plan(const bang_lab_options *options)
 {
     color_plan plan = color_plan_make(options, 0, QUICK_SEEDS, QUICK_MODELS);
     plan.loss = BANG_CROSS_ENTROPY;
+    return plan;
+}
+
+int color_run_entropy(json_t *result, size_t before, const bang_mnist *mnist,
+                      const bang_lab_options *options, bang_error *err)
+{
+    color_plan plan = color_entropy_plan(options);
+    plan.before = before;
     task t = {&plan, NULL};
     static const char key[] = "multicolor/cross-entropy";
     json_t *summary = NULL;

@@ -28,8 +28,10 @@ json_t *color_printed_json(const color_printed *printed, size_t rows);
 /* What scripts read of a plan's units: p, single, ensemble, id. */
 void color_result(json_t *result, const json_t *units, size_t models);
 
-/* The networks of multicolor with cross-entropy: result["cross_entropy"]. */
-int color_run_entropy(json_t *result, const bang_mnist *mnist, const bang_lab_options *options,
-                      bang_error *err);
+/* The networks of multicolor with cross-entropy: result["cross_entropy"]. before
+ * is how many networks the experiment has trained already. */
+color_plan color_entropy_plan(const bang_lab_options *options);
+int color_run_entropy(json_t *result, size_t before, const bang_mnist *mnist,
+                      const bang_lab_options *options, bang_error *err);
 
 #endif

@@ -198,6 +198,7 @@ int lab_run_ensemble_size(json_t *result, const bang_lab_options *options, bang_
         return rc;
     for (int i = 0; i < 2 && rc == 0; i++) {
         color_plan plan = color_plan_make(options, i, QUICK_SEEDS, QUICK_MODELS);
+        *(i ? &plan.before : &plan.after) = plan.seeds * plan.models;
         task t = {&plan, i ? &color_paper_single : &color_paper_multi, NULL};
         rc = color_units(&units[i], &plan, keys[i], &mnist, options, err);
         t.units = units[i];

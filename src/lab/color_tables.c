@@ -243,10 +243,10 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     return 0;
 }
 
-static int run_tables(json_t *result, const bang_lab_options *options, int single,
+static int run_tables(json_t *result, const bang_lab_options *options, color_plan plan,
                       const bang_mnist *mnist, bang_error *err)
 {
-    color_plan plan = color_plan_make(options, single, QUICK_SEEDS, QUICK_MODELS);
+    int single = plan.single;
     task t = {&plan, mnist, single ? &color_paper_single : &color_paper_multi, NULL};
     json_t *summary = NULL;
     const char *name = single ? "singlecolor" : "multicolor";
@@ -270,9 +270,12 @@ int lab_run_multicolor(json_t *result, const bang_lab_options *options, bang_err
     int rc = color_open_mnist(&mnist, options, err);
     if (rc < 0)
         return rc;
-    rc = run_tables(result, options, 0, &mnist, err);
+    color_plan plan = color_plan_make(options, 0, QUICK_SEEDS, QUICK_MODELS);
+    color_plan entropy = color_entropy_plan(options);
+    plan.after = entropy.seeds * entropy.models;
+    rc = run_tables(result, options, plan, &mnist, err);
     if (rc == 0)
-        rc = color_run_entropy(result, &mnist, options, err);
+        rc = color_run_entropy(result, plan.seeds * plan.models, &mnist, options, err);
     bang_mnist_release(&mnist);
     return rc;
 }
@@ -283,7 +286,8 @@ int lab_run_singlecolor(json_t *result, const bang_lab_options *options, bang_er
     int rc = color_open_mnist(&mnist, options, err);
     if (rc < 0)
         return rc;
-    rc = run_tables(result, options, 1, &mnist, err);
+    rc = run_tables(result, options, color_plan_make(options, 1, QUICK_SEEDS, QUICK_MODELS), &mnist,
+                    err);
     bang_mnist_release(&mnist);
     return rc;
 }

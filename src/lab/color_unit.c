@@ -337,12 +337,13 @@ static int run_missing(json_t **result, const color_plan *plan, const bang_mnist
                        const bang_lab_options *options, bang_error *err)
 {
     int threads = options->threads > 0 ? options->threads : bang_threads_available(), rc = 0;
-    size_t most = wave_size(plan, threads), missing = 0;
-    atomic_size_t done = 0;
+    size_t most = wave_size(plan, threads), there = 0;
     for (size_t i = 0; i < plan->seeds; i++)
-        missing += !result[i];
+        there += result[i] != NULL;
+    atomic_size_t done = plan->before + there * plan->models;
     wave w = {.plan = plan, .mnist = mnist, .options = options, .done = &done};
-    w.total = missing * plan->models;
+    w.total = plan->before + plan->seeds * plan->models + plan->after;
+    bang_progress_step(options->progress, done, w.total);
     w.scratch = calloc((size_t)threads, sizeof *w.scratch);
     w.unit = calloc(plan->seeds, sizeof *w.unit);
     json_t **fresh = calloc(plan->seeds, sizeof *fresh);
