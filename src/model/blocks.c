@@ -120,7 +120,7 @@ static int rich(const search *s, size_t group)
 
 /* Candidates come in bundles, so that each row is fetched once for all of a
  * bundle. */
-enum { BUNDLE = 64 };
+enum { BUNDLE = 128 };
 
 static void fetch_bundle(const search *s, const uint32_t *group, size_t count)
 {
