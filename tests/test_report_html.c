@@ -1,84 +1,6 @@
 /* The report: every record is shown or says why not, nothing of the data
  * becomes markup, and the file opens without a network. */
-#include "test_report_markup.h"
-
-#include "bang/base/file.h"
-#include "bang/base/record.h"
-#include "bang/report/report.h"
-
-static char *html; /* of the last report, given back by the next */
-
-static int drop_all(void **state)
-{
-    free(html);
-    html = NULL;
-    return drop_folder(state);
-}
-
-static void append(const char *folder, json_t *record)
-{
-    bang_error err = {0};
-    assert_non_null(record);
-    if (bang_record_append(folder, record, &err) < 0)
-        fail_msg("%s", err.message);
-    json_decref(record);
-}
-
-static json_t *json(const char *text)
-{
-    json_t *value = NULL;
-    bang_error err = {0};
-    if (bang_json_parse(&value, text, strlen(text), &err) < 0)
-        fail_msg("%s in %s", err.message, text);
-    return value;
-}
-
-/* A record with these entries, given as the text of a JSON array. */
-static json_t *record(const char *key, const char *section, const char *show)
-{
-    json_t *all = json_pack("{s:s, s:s, s:{s:i, s:f}, s:{}}", "key", key, "version", "0.1.0",
-                            "options", "seed", 7, "p", 0.1, "result");
-    if (section)
-        json_object_set_new(all, "section", json_string(section));
-    if (show)
-        json_object_set_new(all, "show", json(show));
-    return all;
-}
-
-/* Writes and reads the report, and checks what holds for every one. */
-static const char *write_report(const char *folder)
-{
-    bang_error err = {0};
-    size_t size;
-    const char *path = in_folder(folder, "report.html");
-    free(html);
-    html = NULL;
-    if (bang_report_write(path, folder, &err) < 0)
-        fail_msg("%s", err.message);
-    assert_int_equal(bang_file_read(&html, &size, path, &err), 0);
-    const char *problem = markup_problem(html, 1);
-    if (problem)
-        fail_msg("%s", problem);
-    static const char *const forbidden[] = {"<script", "<link", "<img",    "<iframe",
-                                            "src=",    "url(",  "@import", "javascript:"};
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
-        assert_null(strstr(html, forbidden[i]));
-    assert_int_equal(count_of(html, "http://") + count_of(html, "https://"),
-                     count_of(html, "xmlns=\"http://www.w3.org/2000/svg\""));
-    return html;
-}
-
-static const char *show(const char *folder, const char *entries)
-{
-    append(folder, record("key", "Section", entries));
-    return write_report(folder);
-}
-
-static void has(const char *part)
-{
-    if (!strstr(html, part))
-        fail_msg("missing: %s\nin: %s", part, strstr(html, "<main>"));
-}
+#include "test_report_page.h"
 
 static void test_table(void **state)
 {
@@ -87,13 +9,15 @@ static void test_table(void **state)
                  "[\"single\",0.9,0.78521234,\"-2.15\",0.00034,1000000],"
                  "[\"2 layers\",0.95,null,\"1.20\",0.0000000012,-3],"
                  "[\"OSE\",1,0.5,null,-0.002,9007199254740993]]}]");
-    has("<b>Table 1.</b> Accuracy");
+    has("<figure class=\"table\" id=\"table-1\">");
+    has("<a class=\"number\" href=\"#table-1\"><b>Table 1.</b></a> Accuracy");
     has("<th scope=\"col\">model</th><th scope=\"col\" class=\"n\">p</th>");
     has("<td class=\"short\">2 layers</td>");
-    has("<td class=\"n\">0.90</td><td class=\"n\">0.7852</td><td class=\"n\">−2.15</td>"
+    has("<td class=\"n\">0.90</td><td class=\"n\" data-v=\"0.78521234\">0.7852</td><td "
+        "class=\"n\">−2.15</td>"
         "<td class=\"n\">0.00034</td><td class=\"n\">1000000</td>");
     has("<td class=\"n\">0.95</td><td class=\"n\">–</td><td class=\"n\">1.20</td>"
-        "<td class=\"n\">1.20×10⁻⁹</td><td class=\"n\">−3</td>");
+        "<td class=\"n\" data-v=\"1.2e-09\">1.20×10⁻⁹</td><td class=\"n\">−3</td>");
     has("<td class=\"n\">1.00</td><td class=\"n\">0.5000</td><td class=\"n\">–</td>"
         "<td class=\"n\">−0.00200</td><td class=\"n\">9007199254740993</td>");
     has("<p class=\"note\">Of three.</p>");
@@ -103,9 +27,10 @@ static void test_table_decimals(void **state)
 {
     show(*state, "[{\"kind\":\"table\",\"columns\":[\"a\",\"b\",\"c\"],\"decimals\":[1,0,null],"
                  "\"rows\":[[0.25,1.5,0.5],[12,7,3],[true,1e30,\"%s%n\"]]}]");
-    has("<td class=\"short\">0.2</td><td class=\"n\">2</td><td class=\"short\">0.5</td>");
+    has("<td class=\"short\" data-v=\"0.25\">0.2</td><td class=\"n\" data-v=\"1.5\">2</td>"
+        "<td class=\"short\">0.5</td>");
     has("<td class=\"short\">12.0</td><td class=\"n\">7</td>");
-    has("<td class=\"short\">yes</td><td class=\"n\">1.000000×10³⁰</td>"
+    has("<td class=\"short\">yes</td><td class=\"n\" data-v=\"1e+30\">1.000000×10³⁰</td>"
         "<td class=\"short\">%s%n</td>");
 }
 
@@ -147,8 +72,9 @@ static void test_charts(void **state)
     snprintf(entries, sizeof entries, "[%s,%s]", lines_entry, heat_entry);
     show(*state, entries);
     has("<div class=\"chart\" style=\"--w:820\">\n<svg ");
-    has("<b>Figure 1.</b> Curves <span class=\"note\">Exact.</span>");
-    has("<b>Figure 2.</b> Gain");
+    has("<b>Figure 1.</b></a> Curves <span class=\"note\">Exact.</span>");
+    has("<figure id=\"figure-2\">");
+    has("<b>Figure 2.</b></a> Gain");
     has("<title>q: (1, 50% ± 10%)</title>");
     has("<title>p: (3, 75%)</title>");
     has("<title>x 0.5, y 1: −2</title>");
@@ -248,8 +174,19 @@ static void disturb(json_t *out, json_t *root, json_t *at)
 static void test_disturbed_entries(void **state)
 {
     static const char *const entries[] = {
-        table_entry, lines_entry, heat_entry, "{\"kind\":\"text\",\"text\":\"t\"}",
-        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}"};
+        table_entry,
+        lines_entry,
+        heat_entry,
+        "{\"kind\":\"text\",\"text\":\"t\"}",
+        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}",
+        "{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"groups\":[[\"\",1],[\"g\",1]],"
+        "\"shade\":[null,\"z\"],\"rows\":[[1,2.5]]}",
+        "{\"kind\":\"lines\",\"series\":[{\"x\":[1,2],\"y\":[3,4],\"band\":[1,2],\"step\":true}]}",
+        "{\"kind\":\"heat\",\"x\":[1],\"y\":[1,2],\"sequential\":true,\"top_down\":true,"
+        "\"panels\":[{\"values\":[[1],[2]]}]}",
+        "{\"kind\":\"picture\",\"png\":\"iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAA\","
+        "\"alt\":\"a\",\"scale\":2,\"pixelated\":true}",
+        "{\"kind\":\"facts\",\"title\":\"t\",\"rows\":[[\"a\",\"b\"],[\"c\",1]]}"};
     json_t *all = record("key", "Section", NULL), *disturbed = json_array();
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         json_t *root = json(entries[i]);

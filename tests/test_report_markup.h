@@ -67,7 +67,7 @@ static inline const char *markup_attributes(const char **at, int *closed)
 static inline int markup_is_void(const char *name, size_t length)
 {
     return (length == 4 && strncmp(name, "meta", 4) == 0) ||
-           (length == 2 && strncmp(name, "br", 2) == 0);
+           (length == 3 && strncmp(name, "img", 3) == 0);
 }
 
 static inline int markup_utf8(const char *s)
@@ -125,6 +125,8 @@ static inline const char *markup_problem(const char *text, int html)
             length[depth++] = size;
             if (size == 5 && strncmp(name, "style", 5) == 0 && !(p = strstr(p, "</style>")))
                 return "style does not end";
+            if (size == 6 && strncmp(name, "script", 6) == 0 && !(p = strstr(p, "</script>")))
+                return "script does not end";
         }
     }
     if (depth)

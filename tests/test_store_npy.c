@@ -211,6 +211,20 @@ static void test_cut_files(void **state)
     assert_int_equal(bang_npy_parse(&array, file, sizeof file, "x", NULL), BANG_EDATA);
 }
 
+static size_t written_size(const char *path, const size_t *shape)
+{
+    bang_array array;
+    char *text;
+    size_t size;
+    assert_int_equal(bang_array_init(&array, BANG_U8, 8, shape, NULL), 0);
+    assert_int_equal(bang_npy_write(path, &array, NULL), 0);
+    bang_array_release(&array);
+    assert_int_equal(bang_file_read(&text, &size, path, NULL), 0);
+    assert_int_equal(text[size - 1], '\n');
+    free(text);
+    return size;
+}
+
 /* Byte for byte what NumPy wrote. */
 static void test_written_bytes(void **state)
 {
@@ -226,18 +240,12 @@ static void test_written_bytes(void **state)
     assert_memory_equal(text, floats_header, sizeof floats_header - 1);
     assert_memory_equal(text + sizeof floats_header - 1, floats_data, 24);
     free(text);
-    /* A shape whose text lets the header grow by another block in NumPy too:
-     * np.save of np.zeros((1, 1, 1, 1000000000000, 0), "u1"), 192 bytes. */
-    size_t shape[] = {1, 10000000000, 10000000000, 0, 1, 1, 1, 1};
-    assert_int_equal(bang_array_init(&array, BANG_U8, 8, (size_t[]){1, 1, 0, 1, 1, 1, 1, 1}, NULL),
-                     0);
-    memcpy(array.shape, shape, sizeof shape);
-    assert_int_equal(bang_npy_write(path, &array, NULL), 0);
-    bang_array_release(&array);
-    assert_int_equal(bang_file_read(&text, &size, path, NULL), 0);
-    assert_int_equal(size, 192);
-    assert_int_equal(text[size - 1], '\n');
-    free(text);
+    /* The header would end at a multiple of 64 without padding; NumPy then adds
+     * a whole block. One character less, and it does not. */
+    size_t shape[] = {0, 1000, 1000, 1000, 1000, 1000, 1000, 100};
+    assert_int_equal(written_size(path, shape), 192);
+    shape[7] = 10;
+    assert_int_equal(written_size(path, shape), 128);
 }
 
 static void test_all_types_survive(void **state)

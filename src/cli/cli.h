@@ -80,6 +80,9 @@ typedef struct cli_bar {
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
 
+/* Of a clock that only goes forward. */
+double cli_seconds(void);
+
 /* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
 bang_cancel *cli_cancel(void);
 
@@ -88,6 +91,9 @@ int cmd_theory(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
 int cmd_data(int argc, char **argv);
+int cmd_train(int argc, char **argv);
+int cmd_predict(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

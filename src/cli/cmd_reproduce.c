@@ -16,12 +16,25 @@
 static const char summary[] =
     "Runs the paper's experiments and writes DIR/results.jsonl, DIR/report.html and\n"
     "CSV tables, with the paper's numbers beside ours. EXPERIMENT is all or any of:\n"
-    "  theory      the propositions and figures of section 3, and where they err\n"
-    "  simulation  the four simulated examples of appendix C.4";
+    "  theory         the propositions and figures of section 3, and where they err\n"
+    "  simulation     the four simulated examples of appendix C.4\n"
+    "  multicolor     MultiColorMNIST: two networks and their ensemble, also with\n"
+    "                 cross-entropy (section 3.4, appendix C.3)\n"
+    "  singlecolor    SingleColorMNIST: the same with one spurious feature\n"
+    "  ensemble-size  ensembles of 1 to 16 networks on both\n"
+    "  occlusion      which patches networks use, and what theory makes of it\n"
+    "The last four need MNIST and fetch it if need be (see bang data get). Protocols:\n"
+    "  default        what gave the paper's tables, with 100 images a step, 5,000 steps\n"
+    "                 and a new draw of colours for every seed\n"
+    "  published      64 images, 4,501 steps, one draw for all seeds\n"
+    "  paper          as the text reads: one hidden layer, the official test digits";
 
 typedef struct request {
     const char *output;
     int quick, full, resume;
+    const char *protocol_name;
+    bang_color_protocol protocol;
+    int64_t seeds, models;
     size_t count;
     const bang_lab_experiment *experiments[16];
 } request;
@@ -46,13 +59,19 @@ static void choose_experiments(cli *c, request *r)
         else if (e)
             add_experiment(r, e);
         else
-            cli_problem(c, "%.80s: no such experiment: choose all, theory or simulation",
-                        c->operands[i]);
+            cli_problem(c, "%.80s: no such experiment: see bang reproduce --help", c->operands[i]);
     }
     for (size_t i = 0; whole && i < count; i++)
         add_experiment(r, &all[i]);
     if (r->quick && r->full)
         cli_problem(c, "--quick, --full: both set the scale: leave one out");
+    if (r->protocol_name && bang_color_find_protocol(&r->protocol, r->protocol_name) < 0)
+        cli_problem(c, "--protocol: %.40s is none: choose default, published or paper",
+                    r->protocol_name);
+    if (r->seeds < 0 || r->seeds > 10000)
+        cli_problem(c, "--seeds: %lld is not possible: choose 1 to 10000", (long long)r->seeds);
+    if (r->models < 0 || r->models > 1024)
+        cli_problem(c, "--models: %lld is not possible: choose 1 to 1024", (long long)r->models);
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
 }
@@ -88,9 +107,7 @@ static int write_tables(const char *folder, bang_error *err)
         size_t written = 0;
         json_array_foreach(json_object_get(record, "show"), k, entry)
         {
-            const char *kind = json_string_value(json_object_get(entry, "kind"));
-            if (rc < 0 || !key || !kind || strcmp(kind, "text") == 0 ||
-                strcmp(kind, "verdict") == 0)
+            if (rc < 0 || !key || !bang_figure_has_numbers(entry))
                 continue;
             rc = write_csv(folder, key, written++, entry, err);
         }
@@ -137,6 +154,9 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     options.seed = (uint64_t)c->seed;
     options.threads = (int)c->threads;
     options.cancel = cli_cancel();
+    options.protocol = r->protocol;
+    options.seeds = (size_t)r->seeds;
+    options.models = (size_t)r->models;
     int lock = -1, rc = bang_folder_create(r->output, err);
     char *lock_path = bang_path_join(r->output, ".reproduce.lock");
     if (rc == 0)
@@ -151,6 +171,8 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
         cli_bar_finish(&bar);
         json_object_set_new(results, r->experiments[i]->name, result);
     }
+    if (rc == 0)
+        rc = bang_lab_describe_machine(&options, err);
     if (rc == 0)
         rc = write_tables(r->output, err);
     char *report = bang_path_join(r->output, "report.html");
@@ -174,7 +196,13 @@ int cmd_reproduce(int argc, char **argv)
         {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
         {"quick", 0, NULL, "a scale that ends within minutes, the paper's where possible (default)",
          cli_read_flag, &r.quick},
-        {"full", 0, NULL, "ten times the paper's runs where it simulates", cli_read_flag, &r.full},
+        {"full", 0, NULL, "the paper's scale or more: 20 seeds of 16 networks, 10,000 simulations",
+         cli_read_flag, &r.full},
+        {"protocol", 0, "NAME", "default, published or paper (see above)", cli_read_text,
+         &r.protocol_name},
+        {"seeds", 0, "N", "data draws on coloured digits instead of what the scale has",
+         cli_read_whole, &r.seeds},
+        {"models", 0, "M", "networks for each of them", cli_read_whole, &r.models},
         {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
          &r.resume},
         {0},

@@ -21,18 +21,6 @@ int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
     return bang_mnist_open(out, err);
 }
 
-static int mnist_folder(char **out, bang_error *err)
-{
-    char *cache;
-    *out = NULL;
-    int rc = bang_cache_folder(&cache, err);
-    if (rc < 0)
-        return rc;
-    *out = bang_path_join(cache, "mnist");
-    free(cache);
-    return *out ? 0 : bang_fail_memory(err);
-}
-
 static int get_mnist(const cli *c, const char *from)
 {
     bang_error err = {0};
@@ -42,7 +30,7 @@ static int get_mnist(const cli *c, const char *from)
     if (rc == 0)
         rc = bang_mnist_open(&mnist, &err);
     if (rc == 0)
-        rc = mnist_folder(&folder, &err);
+        rc = bang_mnist_folder(&folder, &err);
     if (rc < 0) {
         bang_mnist_release(&mnist);
         return cli_fail(c, &err);
@@ -139,7 +127,7 @@ static int print_list(const cli *c)
     bang_error err = {0}, why = {0};
     bang_mnist mnist = {0};
     char *folder;
-    if (mnist_folder(&folder, &err) < 0)
+    if (bang_mnist_folder(&folder, &err) < 0)
         return cli_fail(c, &err);
     int present = bang_mnist_present(), whole = bang_mnist_open(&mnist, &why) == 0;
     json_t *sets[3] = {entry("mnist", &mnist, 28, 0),

@@ -84,14 +84,14 @@ static int make(const cli *c, const request *r)
     int rc = data_open_mnist(&mnist, c, &err);
     if (rc == 0)
         rc = bang_color_make(&set, &mnist, &r->options, &err);
-    size_t count = set.count;
-    bang_color_release(&set);
     if (rc == 0) {
         cli_bar_start(&bar, c, "images");
-        rc = bang_color_save(r->output, &mnist, &r->options, &bar.progress, cli_cancel(), &err);
+        rc = bang_color_save(r->output, &set, &mnist, &r->options, &bar.progress, cli_cancel(),
+                             &err);
         cli_bar_finish(&bar);
     }
-    int status = rc < 0 ? cli_fail(c, &err) : print_made(c, r, count, &mnist);
+    int status = rc < 0 ? cli_fail(c, &err) : print_made(c, r, set.count, &mnist);
+    bang_color_release(&set);
     bang_mnist_release(&mnist);
     return status;
 }

@@ -9,8 +9,11 @@ static const struct {
 } commands[] = {
     {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory},
     {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate},
-    {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
     {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data},
+    {"train", "train a network on a data set", cmd_train},
+    {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
+    {"explain", "which parts of an image networks use", cmd_explain},
+    {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
     {"report", "an HTML report from the records of a run", cmd_report},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;

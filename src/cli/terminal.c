@@ -24,7 +24,7 @@ bang_cancel *cli_cancel(void)
     return &cancel;
 }
 
-static double seconds(void)
+double cli_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -39,7 +39,7 @@ static void draw(void *context, uint64_t done, uint64_t total)
     cli_bar *bar = context;
     if (!bar->active || atomic_flag_test_and_set(&drawing))
         return;
-    double now = seconds();
+    double now = cli_seconds();
     if (now - bar->last >= 0.1) { /* short work shows no bar at all */
         struct winsize size = {0};
         int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
@@ -54,7 +54,7 @@ static void draw(void *context, uint64_t done, uint64_t total)
 
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
 {
-    *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = seconds()};
+    *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = cli_seconds()};
     bar->last = bar->begin;
     bar->active = !c->quiet && isatty(STDERR_FILENO);
 }

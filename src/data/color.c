@@ -59,8 +59,8 @@ static void draw_map(uint8_t map[BANG_COLOR_CLASSES], uint64_t seed, uint64_t pa
 {
     bang_random random;
     bang_random_init(&random, seed, BANG_PURPOSE('c', 'm', 'a', 'p'), patch);
-    for (uint8_t k = 0; k < BANG_COLOR_CLASSES; k++)
-        map[k] = k;
+    for (int k = 0; k < BANG_COLOR_CLASSES; k++)
+        map[k] = (uint8_t)k;
     for (int k = BANG_COLOR_CLASSES - 1; k > 0; k--) {
         int other = (int)bang_random_below(&random, (uint64_t)k + 1);
         uint8_t held = map[k];

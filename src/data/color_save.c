@@ -119,18 +119,16 @@ static int save_manifest(const char *path, const char *images, const bang_color_
     return rc;
 }
 
-int bang_color_save(const char *folder, const bang_mnist *mnist, const bang_color_options *options,
-                    const bang_progress *progress, bang_cancel *cancel, bang_error *err)
+int bang_color_save(const char *folder, const bang_color_set *set, const bang_mnist *mnist,
+                    const bang_color_options *options, const bang_progress *progress,
+                    bang_cancel *cancel, bang_error *err)
 {
-    bang_color_set set;
-    bang_array labels = {0};
-    int rc = bang_color_make(&set, mnist, options, err);
-    if (rc < 0)
-        return rc;
     enum { IMAGES, LABELS, PREVIEW, MANIFEST, FILES };
     static const char *const names[FILES] = {"images.npy", "labels.npy", "preview.png",
                                              "manifest.json"};
     char *paths[FILES] = {0};
+    bang_array labels = {0};
+    int rc = 0;
     for (int i = 0; i < FILES && rc == 0; i++) {
         paths[i] = bang_path_join(folder, names[i]);
         rc = paths[i] ? 0 : bang_fail_memory(err);
@@ -142,16 +140,15 @@ int bang_color_save(const char *folder, const bang_mnist *mnist, const bang_colo
         rc = bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", paths[MANIFEST],
                        strerror(errno));
     if (rc == 0)
-        rc = save_images(paths[IMAGES], &set, progress, cancel, err);
+        rc = save_images(paths[IMAGES], set, progress, cancel, err);
     if (rc == 0)
-        rc = save_labels(&labels, paths[LABELS], &set, err);
+        rc = save_labels(&labels, paths[LABELS], set, err);
     if (rc == 0)
-        rc = save_preview(paths[PREVIEW], &set, &labels, err);
+        rc = save_preview(paths[PREVIEW], set, &labels, err);
     if (rc == 0)
-        rc = save_manifest(paths[MANIFEST], paths[IMAGES], &set, mnist, options, err);
+        rc = save_manifest(paths[MANIFEST], paths[IMAGES], set, mnist, options, err);
     for (int i = 0; i < FILES; i++)
         free(paths[i]);
     bang_array_release(&labels);
-    bang_color_release(&set);
     return rc;
 }

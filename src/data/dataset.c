@@ -169,16 +169,15 @@ static int make_color(bang_dataset *out, const bang_mnist *mnist, const bang_col
 static int open_named(bang_dataset *out, const char *source, bang_error *err)
 {
     request r;
-    bang_mnist mnist;
+    bang_mnist mnist = {0};
     int rc = parse_name(&r, source, err);
     if (rc == 0 && !bang_mnist_present())
         rc = bang_mnist_get(NULL, NULL, err);
     if (rc == 0)
         rc = bang_mnist_open(&mnist, err);
-    if (rc < 0)
-        return rc;
-    rc = r.color ? make_color(out, &mnist, &r.options, err)
-                 : make_plain(out, &mnist, &r.options, err);
+    if (rc == 0)
+        rc = r.color ? make_color(out, &mnist, &r.options, err)
+                     : make_plain(out, &mnist, &r.options, err);
     bang_mnist_release(&mnist);
     return rc;
 }

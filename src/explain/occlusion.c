@@ -135,28 +135,28 @@ static void measure(job *j, size_t member)
 {
     bang_occlusion *o = j->out;
     size_t k = j->classes, n = image_count(j), sets = o->masks + 1;
-    for (size_t s = 0; s < sets; s++)
+    for (size_t s = 0; s < sets; s++) {
+        size_t right = 0;
         for (size_t i = 0; i < n; i++) {
             size_t best = 0, label = (size_t)j->labels[i];
-            double square = 0;
-            for (size_t c = 0; c < k; c++) {
-                double now = output(j, member, s, i * k + c);
-                double change = now - output(j, member, o->masks, i * k + c);
-                square += change * change;
-                if (now > output(j, member, s, i * k + best))
+            for (size_t c = 1; c < k; c++)
+                if (output(j, member, s, i * k + c) > output(j, member, s, i * k + best))
                     best = c;
-            }
-            o->accuracy[member * sets + s] += (best == label) / (double)n;
+            right += best == label;
             if (s < o->masks)
                 o->change[(member * o->masks + s) * k + label] +=
-                    sqrt(square) / (double)o->images[label];
+                    fabs(output(j, member, s, i * k + label) -
+                         output(j, member, o->masks, i * k + label)) /
+                    (double)o->images[label];
         }
+        o->accuracy[member * sets + s] = (double)right / (double)n;
+    }
 }
 
 static int run_models(job *j, bang_cancel *cancel, bang_error *err)
 {
     size_t sets = j->out->masks + 1, numbers = image_count(j) * j->classes;
-    const bang_rows **rows = calloc(sets, sizeof *rows);
+    const bang_rows **rows = calloc(sets, sizeof(const bang_rows *));
     int rc = rows ? 0 : bang_fail_memory(err);
     for (size_t s = 0; rc == 0 && s < sets; s++)
         rows[s] = &j->rows[s];

@@ -1,12 +1,19 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/machine.h"
 #include "bang/base/record.h"
+#include "bang/tensor/kernels.h"
 #include "lab/lab.h"
 
 static const bang_lab_experiment experiments[] = {
     {"theory", "the propositions and figures of section 3, and where they err", lab_run_theory},
     {"simulation", "the four simulated examples of appendix C.4", lab_run_simulation},
+    {"multicolor", "MultiColorMNIST: 32 spurious features (section 3.4)", lab_run_multicolor},
+    {"singlecolor", "SingleColorMNIST: one spurious feature (appendix C.3)", lab_run_singlecolor},
+    {"ensemble-size", "ensembles of 1 to 16 networks on both", lab_run_ensemble_size},
+    {"occlusion", "which patches networks and ensembles use, theory beside it", lab_run_occlusion},
 };
 
 const bang_lab_experiment *bang_lab_experiments(size_t *count)
@@ -23,50 +30,77 @@ const bang_lab_experiment *bang_lab_find_experiment(const char *name)
     return NULL;
 }
 
-/* The result that an earlier run left under this key, as a new reference, or NULL. */
-static int recall(json_t **result, const lab_measurement *m, const bang_lab_options *options,
-                  bang_error *err)
+int lab_recall(json_t **result, const char *key, json_t *settings, const bang_lab_options *options,
+               bang_error *err)
 {
     json_t *records = NULL;
     *result = NULL;
-    if (!options->resume)
-        return 0;
     int rc = bang_record_read(&records, options->folder, err);
     if (rc < 0)
         return rc;
-    json_t *record = bang_record_find(records, m->key, m->options);
+    json_t *record = bang_record_find(records, key, settings);
     if (record)
         *result = json_incref(json_object_get(record, "result"));
-    else if (bang_record_find(records, m->key, NULL))
-        rc =
-            bang_fail(err, BANG_EUSAGE,
-                      "%s: holds %s made with other options (seed or scale): resume with those, or "
-                      "take another folder",
-                      options->folder, m->key);
+    else if (bang_record_find(records, key, NULL))
+        rc = bang_fail(err, BANG_EUSAGE,
+                       "%s: holds %s made with other options (seed or scale): resume with those, "
+                       "or take another folder",
+                       options->folder, key);
     json_decref(records);
+    return rc;
+}
+
+void lab_command(bang_text *out, const char *experiment, const bang_lab_options *options)
+{
+    const bang_lab_experiment *e = bang_lab_find_experiment(experiment);
+    bang_text_add(out, "bang reproduce %s --seed %llu", e ? experiment : "all",
+                  (unsigned long long)options->seed);
+    if (options->full)
+        bang_text_add(out, " --full");
+    if (options->protocol != BANG_COLOR_DEFAULT)
+        bang_text_add(out, " --protocol %s", bang_color_protocol_name(options->protocol));
+    if (options->seeds)
+        bang_text_add(out, " --seeds %zu", options->seeds);
+    if (options->models)
+        bang_text_add(out, " --models %zu", options->models);
+    bang_text_add(out, " -o run");
+}
+
+int lab_store(lab_measurement m, json_t *result, json_t *show, const bang_lab_options *options,
+              bang_error *err)
+{
+    json_t *record =
+        json_pack("{ss ss ss ss so sO}", "key", m.key, "experiment", m.experiment, "section",
+                  m.section, "version", BANG_VERSION, "options", m.options, "result", result);
+    bang_text command = {0};
+    lab_command(&command, m.experiment, options);
+    if (record && command.data)
+        json_object_set_new(record, "command", json_string(command.data));
+    if (record && show)
+        json_object_set(record, "show", show);
+    bang_text_release(&command);
+    int rc = record ? bang_record_append(options->folder, record, err) : bang_fail_memory(err);
+    json_decref(record);
     return rc;
 }
 
 int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *options,
                 bang_error *err)
 {
-    int rc = recall(result, &m, options, err);
+    *result = NULL;
+    int rc = options->resume ? lab_recall(result, m.key, m.options, options, err) : 0;
     if (rc < 0 || *result) {
         json_decref(m.options);
         return rc;
     }
     *result = json_object();
     json_t *show = json_array();
-    json_t *record = json_pack("{ss ss ss ss sO sO sO}", "key", m.key, "experiment", m.experiment,
-                               "section", m.section, "version", BANG_VERSION, "options", m.options,
-                               "result", *result, "show", show);
-    rc = *result && show && record ? m.measure(*result, show, m.context, err)
-                                   : bang_fail_memory(err);
+    rc = *result && show ? m.measure(*result, show, m.context, err) : bang_fail_memory(err);
     if (rc == 0)
-        rc = bang_record_append(options->folder, record, err);
-    json_decref(record);
+        rc = lab_store(m, *result, show, options, err);
+    else
+        json_decref(m.options);
     json_decref(show);
-    json_decref(m.options);
     if (rc < 0) {
         json_decref(*result);
         *result = NULL;
@@ -100,4 +134,51 @@ json_t *lab_table(const char *title, const char *const *columns, const char *not
 void lab_table_row(json_t *table, json_t *row)
 {
     json_array_append_new(json_object_get(table, "rows"), row);
+}
+
+json_t *lab_numbers(const double *values, size_t count)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(out, bang_json_number(values[i]));
+    return out;
+}
+
+static int describe_machine(json_t *result, json_t *show, void *context, bang_error *err)
+{
+    const bang_lab_options *options = context;
+    char processor[128], cores[32], scale[96];
+    (void)err;
+    bang_machine_processor(processor, sizeof processor);
+    snprintf(cores, sizeof cores, "%d", bang_threads_available());
+    snprintf(scale, sizeof scale, "%s, seed %llu", options->full ? "full" : "quick",
+             (unsigned long long)options->seed);
+    const char *kernels = bang_kernels_best_f32()->name;
+    json_object_set_new(result, "processor", json_string(processor));
+    json_object_set_new(result, "cores", json_integer(bang_threads_available()));
+    json_object_set_new(result, "kernels", json_string(kernels));
+    json_array_append_new(show,
+                          json_pack("{ss ss s[[ss][ss][ss][ss][ss]]}", "kind", "facts", "title",
+                                    "What was run, and on which machine", "rows", "Program",
+                                    "bang " BANG_VERSION, "Scale", scale, "Processor", processor,
+                                    "Cores", cores, "Vector instructions", kernels));
+    lab_show_text(show, "Networks are trained in single precision: their last digits, and so each "
+                        "single network, depend on the vector instructions; means do not. The "
+                        "number of threads changes nothing.");
+    return 0;
+}
+
+int bang_lab_describe_machine(const bang_lab_options *options, bang_error *err)
+{
+    json_t *result = NULL;
+    int rc = lab_measure(&result,
+                         (lab_measurement){.experiment = "machine",
+                                           .section = "What was run",
+                                           .key = "machine",
+                                           .options = json_object(),
+                                           .measure = describe_machine,
+                                           .context = (void *)(uintptr_t)options},
+                         options, err);
+    json_decref(result);
+    return rc;
 }

@@ -35,14 +35,6 @@ static int predict_rows(double out[ROWS], const bang_theory_problem *problem,
     return 0;
 }
 
-static json_t *numbers(const double *values, int count)
-{
-    json_t *out = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(out, bang_json_number(values[i]));
-    return out;
-}
-
 static json_t *signed_text(double z)
 {
     char text[24];
@@ -122,11 +114,11 @@ static int simulate_example(json_t *result, json_t *show, void *context, bang_er
     json_object_set_new(
         result, "rows",
         json_pack("[ssss]", row_names[0], row_names[1], row_names[2], row_names[3]));
-    json_object_set_new(result, "measured", numbers(mean, ROWS));
-    json_object_set_new(result, "stderr", numbers(error, ROWS));
-    json_object_set_new(result, "theory", numbers(theory, ROWS));
-    json_object_set_new(result, "paper", numbers(t->example->paper_simulated, ROWS));
-    json_object_set_new(result, "paper_theory", numbers(t->example->paper_predicted, ROWS));
+    json_object_set_new(result, "measured", lab_numbers(mean, ROWS));
+    json_object_set_new(result, "stderr", lab_numbers(error, ROWS));
+    json_object_set_new(result, "theory", lab_numbers(theory, ROWS));
+    json_object_set_new(result, "paper", lab_numbers(t->example->paper_simulated, ROWS));
+    json_object_set_new(result, "paper_theory", lab_numbers(t->example->paper_predicted, ROWS));
     if (t->first)
         lab_show_text(show, "Definition 1 drawn in earnest: in every run the spurious features of "
                             "a class turn as one draw of Q says, classifiers are the class means "

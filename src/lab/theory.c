@@ -101,11 +101,12 @@ static int measure_figure(json_t *result, json_t *show, void *context, bang_erro
 static void show_curves(json_t *show, const char *title, const char *x_label, json_t *x,
                         json_t *exact, json_t *gaussian)
 {
-    json_array_append_new(show, json_pack("{ss ss ss ss sb s[{ss sO so si}{ss so so si}]}", "kind",
-                                          "lines", "title", title, "x_label", x_label, "y_label",
-                                          "accuracy", "percent", 1, "series", "name", "exact", "x",
-                                          x, "y", exact, "color", 0, "name", "Gaussian formula",
-                                          "x", x, "y", gaussian, "color", 1));
+    /* The exact accuracy is constant between the values where two scores tie. */
+    json_array_append_new(
+        show, json_pack("{ss ss ss ss sb s[{ss sO so sb si}{ss so so si}]}", "kind", "lines",
+                        "title", title, "x_label", x_label, "y_label", "accuracy", "percent", 1,
+                        "series", "name", "exact", "x", x, "y", exact, "step", 1, "color", 0,
+                        "name", "Gaussian formula", "x", x, "y", gaussian, "color", 1));
 }
 
 /* WSE of Example 1 over the scale of the second model. */

@@ -99,33 +99,66 @@ static int start_draft(search *s, const levels *l, size_t group, double filled)
     return 0;
 }
 
+/* 1 when a few rows already show too many values: spares reading the rest. */
+static int rich(const search *s, size_t group)
+{
+    enum { ROWS = 256 };
+    uint32_t seen[CODES_MAX];
+    size_t count = 0, rows = s->rows < ROWS ? s->rows : ROWS;
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t bits = inputs_bits(s->inputs, i * s->columns->width + s->columns->first[group]);
+        size_t k = 0;
+        while (k < count && seen[k] != bits)
+            k++;
+        if (k == CODES_MAX)
+            return 1;
+        if (k == count)
+            seen[count++] = bits;
+    }
+    return 0;
+}
+
 /* Candidates come in bundles, so that each row is fetched once for all of a
  * bundle. */
-enum { BUNDLE = 64 };
+enum { BUNDLE = 128 };
 
-static void fetch_bundle(const search *s, size_t group, size_t count)
+static void fetch_bundle(const search *s, const uint32_t *group, size_t count)
 {
     const bang_columns *c = s->columns;
     for (size_t i = 0; i < s->rows; i++)
         for (size_t j = 0; j < count; j++)
-            s->bits[j * s->rows + i] = inputs_bits(s->inputs, i * c->width + c->first[group + j]);
+            s->bits[j * s->rows + i] = inputs_bits(s->inputs, i * c->width + c->first[group[j]]);
+}
+
+static int draft_bundle(search *s, const uint32_t *group, size_t count)
+{
+    fetch_bundle(s, group, count);
+    for (size_t j = 0; j < count; j++) {
+        levels l;
+        double filled;
+        if (!code_column(s, &l, s->bits + j * s->rows, &filled))
+            continue;
+        size_t d = 0;
+        while (d < s->draft_count && !join(s, &s->drafts[d], group[j], filled))
+            d++;
+        if (d == s->draft_count && start_draft(s, &l, group[j], filled) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int draft_blocks(search *s)
 {
+    uint32_t bundle[BUNDLE];
+    size_t count = 0;
     for (size_t g = 0; g < s->columns->group_count; g++) {
-        size_t in_bundle = g % BUNDLE, left = s->columns->group_count - g;
-        levels l;
-        double filled;
-        if (!in_bundle)
-            fetch_bundle(s, g, left < BUNDLE ? left : BUNDLE);
-        if (!code_column(s, &l, s->bits + in_bundle * s->rows, &filled))
-            continue;
-        size_t d = 0;
-        while (d < s->draft_count && !join(s, &s->drafts[d], g, filled))
-            d++;
-        if (d == s->draft_count && start_draft(s, &l, g, filled) < 0)
-            return -1;
+        if (!rich(s, g))
+            bundle[count++] = (uint32_t)g;
+        if (count == BUNDLE || (count && g + 1 == s->columns->group_count)) {
+            if (draft_bundle(s, bundle, count) < 0)
+                return -1;
+            count = 0;
+        }
     }
     return 0;
 }

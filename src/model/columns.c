@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/arena.h"
 #include "model/inputs.h"
 
 size_t inputs_width(const bang_array *inputs)
@@ -112,35 +113,106 @@ static int holds_u32(const bang_columns *c, const uint32_t *leader, const uint32
     return !differ;
 }
 
+/* Sixteen rows of bytes at a time, turned so that a column is one vector: a
+ * column and the first of its group are then compared at once. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+enum { SIDE = 16 };
+
+/* Four rounds of interleaving rows i and i + 8 turn rows into columns. */
+static void turn(bytes16 out[SIDE], const bytes16 in[SIDE])
+{
+    bytes16 a[SIDE], b[SIDE];
+    memcpy(a, in, sizeof a);
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < SIDE / 2; i++) {
+            b[2 * i] = __builtin_shufflevector(a[i], a[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
+                                               21, 6, 22, 7, 23);
+            b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                                   28, 13, 29, 14, 30, 15, 31);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    memcpy(out, a, sizeof a);
+}
+
+/* 1 when groups hold in these sixteen rows. turned has room for width + 16. */
+static int holds_sixteen(const bang_columns *c, const uint32_t *leader, const uint8_t *rows,
+                         bytes16 *turned)
+{
+    bytes16 in[SIDE], differ = {0};
+    for (size_t from = 0; from < c->width; from += SIDE) {
+        /* the last bytes of a row may not be a whole vector */
+        size_t many = c->width - from < SIDE ? c->width - from : SIDE;
+        for (size_t i = 0; i < SIDE; i++) {
+            if (many < SIDE)
+                in[i] = (bytes16){0};
+            memcpy(&in[i], rows + i * c->width + from, many);
+        }
+        turn(turned + from, in);
+    }
+    for (size_t j = 0; j < c->width; j++)
+        differ |= turned[j] ^ turned[leader[j]];
+    uint64_t half[2];
+    memcpy(half, &differ, sizeof half);
+    return !(half[0] | half[1]);
+}
+
+typedef struct refinement {
+    uint32_t *leader; /* (width) the first column of each column's group */
+    uint32_t *row;    /* (width) a row as 32-bit patterns */
+    uint32_t *next, *old;
+    bytes16 *turned; /* (width + 16) */
+} refinement;
+
+static void find_leaders(const bang_columns *c, uint32_t *leader)
+{
+    for (size_t j = 0; j < c->width; j++)
+        leader[j] = c->first[c->group[j]];
+}
+
+static void refine_row(bang_columns *c, refinement *r, const bang_array *inputs, size_t i)
+{
+    if (inputs->dtype == BANG_U8) {
+        const uint8_t *bytes = (const uint8_t *)inputs->data + i * c->width;
+        if (holds_u8(c, r->leader, bytes))
+            return;
+        for (size_t j = 0; j < c->width; j++)
+            r->row[j] = bytes[j];
+        split(c, r->row, r->next, r->old);
+    } else {
+        const uint32_t *words = (const uint32_t *)inputs->data + i * c->width;
+        if (holds_u32(c, r->leader, words))
+            return;
+        split(c, words, r->next, r->old);
+    }
+    find_leaders(c, r->leader);
+}
+
 int bang_columns_refine(bang_columns *c, const bang_array *inputs, bang_error *err)
 {
     int rc = inputs_check(inputs, c->width, err);
-    if (rc < 0 || c->group_count == c->width)
+    if (rc < 0)
         return rc;
-    /* the first column of each column's group; a row as 32-bit patterns; scratch */
-    uint32_t *leader = calloc(c->width, sizeof *leader), *row = calloc(c->width, sizeof *row);
-    uint32_t *next = calloc(c->width, sizeof *next), *old = calloc(c->width, sizeof *old);
-    if (!leader || !row || !next || !old)
-        rc = bang_fail_memory(err);
-    for (size_t j = 0; rc == 0 && j < c->width; j++)
-        leader[j] = c->first[c->group[j]];
-    const uint8_t *bytes = inputs->data;
-    const uint32_t *words = inputs->data;
-    int narrow = inputs->dtype == BANG_U8;
-    for (size_t i = 0; rc == 0 && i < inputs->shape[0]; i++) {
-        const uint8_t *narrow_row = bytes + (narrow ? i * c->width : 0);
-        const uint32_t *wide_row = narrow ? row : words + i * c->width;
-        if (narrow ? holds_u8(c, leader, narrow_row) : holds_u32(c, leader, wide_row))
-            continue;
-        for (size_t j = 0; narrow && j < c->width; j++)
-            row[j] = narrow_row[j];
-        split(c, wide_row, next, old);
-        for (size_t j = 0; j < c->width; j++)
-            leader[j] = c->first[c->group[j]];
+    bang_arena arena = {0};
+    refinement r = {0};
+    r.leader = bang_arena_alloc(&arena, c->width, sizeof *r.leader);
+    r.row = bang_arena_alloc(&arena, c->width, sizeof *r.row);
+    r.next = bang_arena_alloc(&arena, c->width, sizeof *r.next);
+    r.old = bang_arena_alloc(&arena, c->width, sizeof *r.old);
+    r.turned = bang_arena_alloc(&arena, c->width + SIDE, sizeof *r.turned);
+    if (!r.leader || !r.row || !r.next || !r.old || !r.turned) {
+        bang_arena_release(&arena);
+        return bang_fail_memory(err);
     }
-    free(leader);
-    free(row);
-    free(next);
-    free(old);
-    return rc;
+    find_leaders(c, r.leader);
+    size_t rows = inputs->shape[0];
+    for (size_t i = 0; i < rows && c->group_count < c->width; i++) {
+        if (inputs->dtype == BANG_U8 && i % SIDE == 0 && i + SIDE <= rows &&
+            holds_sixteen(c, r.leader, (const uint8_t *)inputs->data + i * c->width, r.turned))
+            i += SIDE - 1;
+        else
+            refine_row(c, &r, inputs, i);
+    }
+    bang_arena_release(&arena);
+    return 0;
 }

@@ -16,6 +16,13 @@ static inline uint32_t inputs_bits(const bang_array *inputs, size_t index)
                                     : ((const uint32_t *)inputs->data)[index];
 }
 
+/* 1 when the number is not zero. */
+static inline int inputs_filled(const bang_array *inputs, size_t index)
+{
+    return inputs->dtype == BANG_U8 ? ((const uint8_t *)inputs->data)[index] != 0
+                                    : ((const float *)inputs->data)[index] != 0;
+}
+
 /* The number that the network reads. */
 static inline float inputs_number(const bang_array *inputs, size_t index)
 {

@@ -3,34 +3,53 @@
 
 #include "model/inputs.h"
 
-/* Where each row's numbers begin; the last place is their count. */
-static int count_numbers(bang_rows *out, const uint32_t *place, size_t places,
-                         const bang_array *inputs)
+/* Room for one more row of numbers in the two lists. */
+static int reserve(bang_rows *out, size_t *capacity, size_t wanted)
 {
-    size_t total = 0, width = out->columns->width;
-    for (size_t i = 0; i < out->count; i++) {
-        out->start[i] = (uint32_t)total;
-        for (size_t j = 0; j < places; j++)
-            total += inputs_number(inputs, i * width + out->columns->first[place[j]]) != 0;
-        if (total > UINT32_MAX)
-            return -1;
-    }
-    out->start[out->count] = (uint32_t)total;
-    return 0;
+    if (wanted <= *capacity)
+        return 0;
+    size_t larger = wanted + wanted / 2;
+    uint16_t *column = realloc(out->column, larger * sizeof *column);
+    if (column)
+        out->column = column;
+    float *value = column ? realloc(out->value, larger * sizeof *value) : NULL;
+    if (value)
+        out->value = value;
+    *capacity = value ? larger : *capacity;
+    return value ? 0 : -1;
 }
 
-static void fill_numbers(bang_rows *out, const uint32_t *place, size_t places,
-                         const bang_array *inputs)
+/* The numbers of row i that are not zero, from place at on; where they end. */
+static size_t keep_row(bang_rows *out, size_t at, size_t i, const uint32_t *place, size_t places,
+                       const bang_array *inputs)
 {
-    size_t at = 0, width = out->columns->width;
-    for (size_t i = 0; i < out->count; i++)
-        for (size_t j = 0; j < places; j++) {
-            float number = inputs_number(inputs, i * width + out->columns->first[place[j]]);
-            if (number != 0) {
-                out->column[at] = (uint16_t)place[j];
-                out->value[at++] = number;
-            }
-        }
+    const uint32_t *first = out->columns->first;
+    size_t row = i * out->columns->width;
+    for (size_t j = 0; j < places; j++) {
+        /* written anyway: numbers are as often there as not, and a branch
+         * would be guessed wrong */
+        out->column[at] = (uint16_t)place[j];
+        out->value[at] = inputs_number(inputs, row + first[place[j]]);
+        at += (size_t)inputs_filled(inputs, row + first[place[j]]);
+    }
+    return at;
+}
+
+static int keep_numbers(bang_rows *out, const uint32_t *place, size_t places,
+                        const bang_array *inputs, bang_error *err)
+{
+    size_t at = 0, capacity = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        if (at > UINT32_MAX - places)
+            return bang_fail(err, BANG_EUSAGE,
+                             "inputs: more than 4e9 numbers: train on fewer rows");
+        if (reserve(out, &capacity, at + places + 1) < 0)
+            return bang_fail_memory(err);
+        out->start[i] = (uint32_t)at;
+        at = keep_row(out, at, i, place, places, inputs);
+    }
+    out->start[out->count] = (uint32_t)at;
+    return reserve(out, &capacity, at + 1) < 0 ? bang_fail_memory(err) : 0;
 }
 
 static int compact(bang_rows *out, const bang_array *inputs, bang_error *err)
@@ -44,16 +63,8 @@ static int compact(bang_rows *out, const bang_array *inputs, bang_error *err)
     for (size_t g = 0; rc == 0 && g < groups; g++)
         if (!taken[g])
             place[places++] = (uint32_t)g;
-    if (rc == 0 && count_numbers(out, place, places, inputs) < 0)
-        rc = bang_fail(err, BANG_EUSAGE, "inputs: more than 4e9 numbers: train on fewer rows");
-    if (rc == 0) {
-        size_t total = out->start[out->count];
-        out->column = calloc(total + 1, sizeof *out->column);
-        out->value = calloc(total + 1, sizeof *out->value);
-        rc = out->column && out->value ? 0 : bang_fail_memory(err);
-    }
     if (rc == 0)
-        fill_numbers(out, place, places, inputs);
+        rc = keep_numbers(out, place, places, inputs, err);
     free(taken);
     free(place);
     return rc;

@@ -3,11 +3,13 @@
 
 #include "bang/report/chart.h"
 #include "report/draw.h"
+#include "report/heat_color.h"
 
 #define CELL_MOST 46.0 /* px */
-#define CELL_GOOD 34.0 /* panels go to a next row before cells get smaller */
+#define CELL_GOOD 30.0 /* panels go to a next row before cells get smaller */
 #define HEIGHT_MOST 420.0
 #define PANEL_GAP 30.0
+#define SQUARE_MOST 400 /* cells; up to here they are as high as wide */
 #define BAR_GAP 24.0
 #define BAR_WIDTH 14.0
 #define BAR_LEAST 130.0
@@ -37,30 +39,15 @@ static double factor(const bang_heat_map *map)
     return map->percent ? 100 : 1;
 }
 
-/* ColorBrewer's RdBu without its darkest ends: orange-red below 0, blue above,
- * told apart by all common kinds of colour vision. */
-static void color_of(unsigned rgb[3], double value, double limit)
+/* Where a value stands in its palette. */
+static double place_of(const layout *l, const bang_heat_map *map, double value)
 {
-    static const unsigned char stops[9][3] = {
-        {178, 24, 43},   {214, 96, 77},   {244, 165, 130}, {251, 216, 196}, {240, 240, 240},
-        {205, 225, 238}, {146, 197, 222}, {67, 147, 195},  {33, 102, 172},
-    };
-    double at = 4 + 4 * fmax(-1, fmin(1, value / limit));
-    int below = at >= 8 ? 7 : (int)at;
-    for (int i = 0; i < 3; i++)
-        rgb[i] = (unsigned)(stops[below][i] +
-                            (stops[below + 1][i] - stops[below][i]) * (at - below) + 0.5);
-}
-
-/* Black or white, whichever stands out more. */
-static const char *ink_on(const unsigned rgb[3])
-{
-    return 299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] < 115000 ? "#fff" : "#111";
+    return map->sequential ? (value - l->scale.lo) / (l->scale.hi - l->scale.lo) : value / l->limit;
 }
 
 static void fit_scale(layout *l, const bang_heat_map *map)
 {
-    double lo = 0, hi = 0;
+    double lo = INFINITY, hi = -INFINITY;
     size_t count = map->columns * map->rows;
     for (size_t p = 0; p < map->panel_count; p++) {
         for (size_t i = 0; i < count; i++) {
@@ -71,13 +58,17 @@ static void fit_scale(layout *l, const bang_heat_map *map)
             hi = fmax(hi, v);
         }
     }
-    if (fmax(-lo, hi) < 1e-290) { /* nothing, or too close to 0 to be divided */
-        lo = -1;
+    if (!(fmax(-lo, hi) >= 1e-290)) { /* nothing, or too close to 0 to be divided */
+        lo = map->sequential ? 0 : -1;
         hi = 1;
     }
+    l->largest = fmax(-lo, hi);
+    if (!map->sequential || (lo >= 0 && lo <= hi / 2))
+        lo = fmin(lo, 0);
+    if (!map->sequential)
+        hi = fmax(hi, 0);
     bang_axis_fit_round(&l->scale, lo, hi, 6, 0);
     l->limit = fmax(-l->scale.lo, l->scale.hi);
-    l->largest = fmax(-lo, hi);
 }
 
 static double tick_width(const double *values, size_t count)
@@ -119,6 +110,8 @@ static void fit_panels(layout *l, const bang_heat_map *map, double width)
     l->cell_y = fmax(fmin(l->cell_x, tall), fmin(24, tall));
     if (l->cell_y < l->cell_x && map->columns <= map->rows)
         l->cell_x = fmin(l->cell_x, fmax(l->cell_y, 24));
+    if (map->columns <= SQUARE_MOST && map->rows <= SQUARE_MOST / map->columns)
+        l->cell_x = l->cell_y = fmin(l->cell_x, l->cell_y);
     if (l->cell_x >= 8)
         l->cell_x = floor(l->cell_x); /* whole pixels: even gaps */
     if (l->cell_y >= 8)
@@ -205,17 +198,15 @@ static void add_cell(bang_text *out, const layout *l, const bang_heat_map *map, 
                      size_t row, double value, double x, double y)
 {
     char at_x[BANG_NUMBER_SIZE], at_y[BANG_NUMBER_SIZE], shown[BANG_NUMBER_SIZE];
-    unsigned rgb[3];
-    double v = value * factor(map);
+    double v = value * factor(map), at = place_of(l, map, v);
     double gap = l->cell_x >= 8 && l->cell_y >= 8 ? 1 : 0;
     bang_number_short(at_x, map->x[column], 0);
     bang_number_short(at_y, map->y[row], 0);
     bang_number_short(shown, v, 0);
-    color_of(rgb, v, l->limit);
-    bang_text_add(out,
-                  "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
-                  "fill=\"#%02x%02x%02x\" pointer-events=\"all\"><title>",
-                  x, y, l->cell_x - gap, l->cell_y - gap, rgb[0], rgb[1], rgb[2]);
+    bang_text_add(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", x, y,
+                  l->cell_x - gap, l->cell_y - gap);
+    bang_heat_fill(out, at, map->sequential);
+    bang_text_add(out, " pointer-events=\"all\"><title>");
     bang_draw_escaped(out, map->x_label ? map->x_label : "x");
     bang_text_add(out, " %s, ", at_x);
     bang_draw_escaped(out, map->y_label ? map->y_label : "y");
@@ -223,25 +214,31 @@ static void add_cell(bang_text *out, const layout *l, const bang_heat_map *map, 
     if (l->ink_size == 0)
         return;
     bang_number_fixed(shown, v, l->decimals);
-    bang_text_add(out, "<text x=\"%.2f\" y=\"%.2f\" fill=\"%s\">%s</text>\n",
-                  x + (l->cell_x - gap) / 2, y + (l->cell_y - gap) / 2 + 3.7, ink_on(rgb), shown);
+    bang_text_add(out, "<text x=\"%.2f\" y=\"%.2f\"", x + (l->cell_x - gap) / 2,
+                  y + (l->cell_y - gap) / 2 + 3.7);
+    bang_heat_ink(out, at, map->sequential);
+    bang_text_add(out, ">%s</text>\n", shown);
+}
+
+static double row_top(const layout *l, const bang_heat_map *map, double top, size_t row)
+{
+    return top + (double)(map->top_down ? row : map->rows - 1 - row) * l->cell_y;
 }
 
 static void add_ticks(bang_text *out, const layout *l, const bang_heat_map *map, double left,
                       double top, int with_y)
 {
     char label[BANG_NUMBER_SIZE];
-    bang_text_add(out, "<g fill=\"#555\" text-anchor=\"middle\">\n");
+    bang_text_add(out, "<g class=\"soft\" fill=\"#555\" text-anchor=\"middle\">\n");
     for (size_t c = 0; c < map->columns; c += l->every_x) {
         bang_number_short(label, map->x[c], 0);
         bang_draw_label(out, left + ((double)c + 0.5) * l->cell_x, top + l->panel_height + 16, "",
                         label);
     }
-    bang_text_add(out, "</g>\n<g fill=\"#555\" text-anchor=\"end\">\n");
+    bang_text_add(out, "</g>\n<g class=\"soft\" fill=\"#555\" text-anchor=\"end\">\n");
     for (size_t r = 0; r < map->rows && with_y; r += l->every_y) {
         bang_number_short(label, map->y[r], 0);
-        bang_draw_label(out, left - 7, top + l->panel_height - ((double)r + 0.5) * l->cell_y + 4,
-                        "", label);
+        bang_draw_label(out, left - 7, row_top(l, map, top, r) + l->cell_y / 2 + 4, "", label);
     }
     bang_text_add(out, "</g>\n");
 }
@@ -257,16 +254,18 @@ static void add_panel(bang_text *out, const layout *l, const bang_heat_map *map,
     bang_draw_block_add(out, &title, left, top - bang_draw_block_height(&title) + 6, 0,
                         "font-weight=\"600\"");
     bang_text_add(out,
-                  "<g shape-rendering=\"crispEdges\" font-size=\"%g\" "
-                  "text-anchor=\"middle\" pointer-events=\"none\">\n",
+                  "<g class=\"cells\" shape-rendering=\"crispEdges\" font-size=\"%g\" "
+                  "text-anchor=\"middle\" pointer-events=\"none\" data-name=\"",
                   l->ink_size > 0 ? l->ink_size : 11);
+    bang_draw_escaped(out, panel->title);
+    bang_text_add(out, "\">\n");
     for (size_t r = 0; r < map->rows; r++)
         for (size_t c = 0; c < map->columns; c++) {
             double value = panel->values[r * map->columns + c];
             if (!bang_draw_usable(value * factor(map)))
                 continue;
             add_cell(out, l, map, c, r, value, left + (double)c * l->cell_x,
-                     top + l->panel_height - (double)(r + 1) * l->cell_y);
+                     row_top(l, map, top, r));
         }
     bang_text_add(out, "</g>\n");
     add_ticks(out, l, map, left, top, across == 0);
@@ -279,22 +278,20 @@ static void add_bar(bang_text *out, const layout *l, const bang_heat_map *map, d
     enum { STEPS = 96 };
     double x = l->right + BAR_GAP, top = l->top + l->title_height;
     char label[BANG_NUMBER_SIZE];
-    unsigned rgb[3];
-    bang_text_add(out, "<g shape-rendering=\"crispEdges\">\n");
+    bang_text_add(out, "<g class=\"cells\" shape-rendering=\"crispEdges\">\n");
     for (int i = 0; i < STEPS; i++) {
         double v = l->scale.hi - (i + 0.5) / STEPS * (l->scale.hi - l->scale.lo);
-        color_of(rgb, v, l->limit);
-        bang_text_add(out,
-                      "<rect x=\"%.2f\" y=\"%.2f\" width=\"%g\" height=\"%.2f\" "
-                      "fill=\"#%02x%02x%02x\"/>\n",
-                      x, top + height * i / STEPS, BAR_WIDTH, height / STEPS + (i + 1 < STEPS),
-                      rgb[0], rgb[1], rgb[2]);
+        bang_text_add(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%g\" height=\"%.2f\"", x,
+                      top + height * i / STEPS, BAR_WIDTH, height / STEPS + (i + 1 < STEPS));
+        bang_heat_fill(out, place_of(l, map, v), map->sequential);
+        bang_text_add(out, "/>\n");
     }
-    bang_text_add(out, "</g>\n<g fill=\"#555\">\n");
+    bang_text_add(out, "</g>\n<g class=\"soft\" fill=\"#555\">\n");
     for (double i = l->scale.first; i <= l->scale.last; i++) {
         double v = i * l->scale.step;
         double y = top + (l->scale.hi - v) / (l->scale.hi - l->scale.lo) * height;
-        bang_text_add(out, "<path d=\"M%.2f %.2fh4\" stroke=\"#777\"/>\n", x + BAR_WIDTH, y);
+        bang_text_add(out, "<path d=\"M%.2f %.2fh4\" class=\"axis\" stroke=\"#777\"/>\n",
+                      x + BAR_WIDTH, y);
         bang_axis_label(label, &l->scale, v);
         bang_draw_label(out, x + BAR_WIDTH + 8, y + 4, "", label);
     }
@@ -315,7 +312,8 @@ static void add_empty(bang_text *out, const bang_heat_map *map)
     bang_draw_block_add(out, &title, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
                         "font-weight=\"600\" fill=\"#111\"");
     bang_draw_label(out, BANG_DRAW_WIDTH / 2, head + 70,
-                    "text-anchor=\"middle\" font-size=\"14\" fill=\"#777\"", "no data");
+                    "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
+                    "no data");
     bang_text_add(out, "</svg>\n");
 }
 

@@ -41,6 +41,13 @@ static double error_of(const bang_series *series, size_t i)
     return bang_draw_usable(e) ? e : 0;
 }
 
+/* How far the picture of a point goes up and down. */
+static double reach_of(const bang_series *series, size_t i)
+{
+    double band = series->band ? fabs(series->band[i]) : 0;
+    return fmax(error_of(series, i), bang_draw_usable(band) ? band : 0);
+}
+
 /* Half a pixel of tolerance: a value equal to the end of the axis is inside,
  * however it was rounded. */
 static int inside(const plot *p, double x, double y)
@@ -64,7 +71,7 @@ static extent measure(const bang_line_chart *chart)
         for (size_t i = 0; i < series->count; i++) {
             if (!drawable(series, i))
                 continue;
-            double x = series->x[i], y = series->y[i], bar = error_of(series, i);
+            double x = series->x[i], y = series->y[i], bar = reach_of(series, i);
             e.x_lo = fmin(e.x_lo, x);
             e.x_hi = fmax(e.x_hi, x);
             e.y_lo = fmin(e.y_lo, y - bar);
@@ -125,18 +132,19 @@ static void add_grid(bang_text *out, const plot *p)
         bang_text_add(out, "M%.2f %.2fH%.2f", p->left, to_y(p, i * p->y.step), p->right);
     for (double i = p->x.first; i <= p->x.last; i++)
         bang_text_add(out, "M%.2f %.2fV%.2f", to_x(p, i * p->x.step), p->top, p->bottom);
-    bang_text_add(out, "\" stroke=\"#ebebeb\" fill=\"none\"/>\n");
+    bang_text_add(out, "\" class=\"grid\" stroke=\"#ebebeb\" fill=\"none\"/>\n");
     if (p->y.lo < 0 && p->y.hi > 0)
-        bang_text_add(out, "<path d=\"M%.2f %.2fH%.2f\" stroke=\"#b5b5b5\"/>\n", p->left,
-                      to_y(p, 0), p->right);
-    bang_text_add(out, "<path d=\"M%.2f %.2fV%.2fH%.2f\" stroke=\"#777\" fill=\"none\"/>\n",
-                  p->left, p->top, p->bottom, p->right);
-    bang_text_add(out, "<g fill=\"#555\" text-anchor=\"end\">\n");
+        bang_text_add(out, "<path d=\"M%.2f %.2fH%.2f\" class=\"zero\" stroke=\"#b5b5b5\"/>\n",
+                      p->left, to_y(p, 0), p->right);
+    bang_text_add(
+        out, "<path d=\"M%.2f %.2fV%.2fH%.2f\" class=\"axis\" stroke=\"#777\" fill=\"none\"/>\n",
+        p->left, p->top, p->bottom, p->right);
+    bang_text_add(out, "<g class=\"soft\" fill=\"#555\" text-anchor=\"end\">\n");
     for (double i = p->y.first; i <= p->y.last; i++) {
         bang_axis_label(label, &p->y, i * p->y.step);
         bang_draw_label(out, p->left - 8, to_y(p, i * p->y.step) + 4, "", label);
     }
-    bang_text_add(out, "</g>\n<g fill=\"#555\" text-anchor=\"middle\">\n");
+    bang_text_add(out, "</g>\n<g class=\"soft\" fill=\"#555\" text-anchor=\"middle\">\n");
     for (double i = p->x.first; i <= p->x.last; i++) {
         bang_axis_label(label, &p->x, i * p->x.step);
         bang_draw_label(out, to_x(p, i * p->x.step), p->bottom + 18, "", label);
@@ -160,6 +168,9 @@ static void add_value(bang_text *out, const bang_line_chart *chart, const bang_s
     if (series->error && bang_draw_usable(series->error[i])) {
         bang_number_short(number, fabs(series->error[i]), chart->y_percent);
         bang_text_add(out, " ± %s", number);
+    } else if (series->band && bang_draw_usable(series->band[i])) {
+        bang_number_short(number, fabs(series->band[i]), chart->y_percent);
+        bang_text_add(out, " ± %s", number);
     }
     bang_text_add(out, ")</title>");
 }
@@ -168,26 +179,59 @@ static void add_value(bang_text *out, const bang_line_chart *chart, const bang_s
  * a path of one point shows nothing. */
 static void add_line(bang_text *out, const plot *p, const bang_series *series)
 {
-    const char *color = bang_draw_color(series->color);
+    double last_x = 0;
     bang_text_add(out, "<path d=\"");
     for (size_t i = 0; i < series->count; i++) {
         if (!drawable(series, i))
             continue;
-        int first = i == 0 || !drawable(series, i - 1);
-        bang_text_add(out, "%c%.2f %.2f", first ? 'M' : 'L', to_x(p, series->x[i]),
-                      to_y(p, series->y[i]));
+        double x = to_x(p, series->x[i]), y = to_y(p, series->y[i]);
+        if (i == 0 || !drawable(series, i - 1))
+            bang_text_add(out, "M%.2f %.2f", x, y);
+        else if (!series->step)
+            bang_text_add(out, "L%.2f %.2f", x, y);
+        else if (series->y[i] != series->y[i - 1])
+            bang_text_add(out, "H%.2fV%.2f", (last_x + x) / 2, y);
+        if (series->step && (i + 1 == series->count || !drawable(series, i + 1)))
+            bang_text_add(out, "H%.2f", x);
+        last_x = x;
     }
     bang_text_add(out,
-                  "\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\" "
+                  "\" stroke=\"currentColor\" stroke-width=\"%g\" stroke-linejoin=\"round\" "
                   "fill=\"none\"%s/>\n",
-                  color, LINE_WIDTH, bang_draw_dash(series->color));
+                  LINE_WIDTH, bang_draw_dash(series->color));
     for (size_t i = 0; i < series->count; i++) {
         if (!drawable(series, i) || (i > 0 && drawable(series, i - 1)) ||
             (i + 1 < series->count && drawable(series, i + 1)))
             continue;
-        bang_text_add(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"%s\"/>\n",
-                      to_x(p, series->x[i]), to_y(p, series->y[i]), color);
+        bang_text_add(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"currentColor\"/>\n",
+                      to_x(p, series->x[i]), to_y(p, series->y[i]));
     }
+}
+
+static int has_band(const bang_series *series, size_t i)
+{
+    return i < series->count && drawable(series, i) && bang_draw_usable(series->band[i]);
+}
+
+/* Along the upper edge and back along the lower one, for every run of points
+ * that have a width. */
+static void add_band(bang_text *out, const plot *p, const bang_series *series)
+{
+    bang_text_add(out, "<path d=\"");
+    for (size_t i = 0; i < series->count; i++) {
+        if (!has_band(series, i))
+            continue;
+        size_t end = i;
+        for (; has_band(series, end); end++)
+            bang_text_add(out, "%c%.2f %.2f", end == i ? 'M' : 'L', to_x(p, series->x[end]),
+                          to_y(p, series->y[end] + fabs(series->band[end])));
+        for (size_t k = end; k-- > i;)
+            bang_text_add(out, "L%.2f %.2f", to_x(p, series->x[k]),
+                          to_y(p, series->y[k] - fabs(series->band[k])));
+        bang_text_add(out, "z");
+        i = end;
+    }
+    bang_text_add(out, "\" fill=\"currentColor\" fill-opacity=\"0.16\"/>\n");
 }
 
 /* What the pointer finds along a line: unseen discs at its values, only where
@@ -228,8 +272,7 @@ static void add_errors(bang_text *out, const plot *p, const bang_series *series)
         bang_text_add(out, "M%.2f %.2fh%.2fM%.2f %.2fh%.2fM%.2f %.2fV%.2f", x - cap, high, 2 * cap,
                       x - cap, low, 2 * cap, x, high, low);
     }
-    bang_text_add(out, "\" stroke=\"%s\" stroke-width=\"1.3\" fill=\"none\"/>\n",
-                  bang_draw_color(series->color));
+    bang_text_add(out, "\" stroke=\"currentColor\" stroke-width=\"1.3\" fill=\"none\"/>\n");
 }
 
 static void add_marks(bang_text *out, const plot *p, const bang_line_chart *chart,
@@ -239,16 +282,49 @@ static void add_marks(bang_text *out, const plot *p, const bang_line_chart *char
         if (!drawable(series, i) || !inside(p, series->x[i], series->y[i]))
             continue;
         bang_draw_mark(out, to_x(p, series->x[i]), to_y(p, series->y[i]),
-                       series->count < MANY ? 4.2 : 2.8, series->color,
-                       bang_draw_color(series->color));
+                       series->count < MANY ? 4.2 : 2.8, series->color);
         add_value(out, chart, series, i);
         bang_text_add(out, "</path>\n");
     }
 }
 
-/* Lines and bars are clipped by an inner <svg>, which needs no id that another
- * chart of the same page could share; marks at the very edge stay whole. */
-static void add_data(bang_text *out, const plot *p, const bang_line_chart *chart)
+static void open_series(bang_text *out, const bang_series *series, const bang_legend *legend)
+{
+    size_t entry = bang_legend_find(legend, series->name);
+    bang_text_add(out, "<g");
+    bang_draw_color(out, "series", series->color, 0);
+    if (entry < legend->count)
+        bang_text_add(out, " data-entry=\"%zu\"", entry);
+}
+
+/* [[x, y, error, band], ...], short where nothing follows, 0 for a gap. */
+static void add_points(bang_text *out, const bang_series *series)
+{
+    bang_text_add(out, " data-points=\"[");
+    for (size_t i = 0; i < series->count; i++) {
+        if (!drawable(series, i)) {
+            bang_text_add(out, "%s0", i ? "," : "");
+            continue;
+        }
+        double band = series->band && bang_draw_usable(series->band[i]) ? fabs(series->band[i]) : 0;
+        double error = error_of(series, i);
+        bang_text_add(out, "%s[%.9g,%.9g", i ? "," : "", series->x[i], series->y[i]);
+        if (error > 0 || band > 0)
+            bang_text_add(out, ",%.6g", error);
+        if (band > 0)
+            bang_text_add(out, ",%.6g", band);
+        bang_text_add(out, "]");
+    }
+    bang_text_add(out, "]\"%s%s data-name=\"", series->points ? " data-marks=\"1\"" : "",
+                  series->step ? " data-step=\"1\"" : "");
+    bang_draw_escaped(out, series->name);
+    bang_text_add(out, "\">\n");
+}
+
+/* Bands, lines and bars are clipped by an inner <svg>, which needs no id that
+ * another chart of the same page could share; marks at the very edge stay whole. */
+static void add_clipped(bang_text *out, const plot *p, const bang_line_chart *chart,
+                        const bang_legend *legend)
 {
     double x = p->left - LINE_WIDTH, width = p->right - p->left + 2 * LINE_WIDTH;
     double y = p->top - LINE_WIDTH, height = p->bottom - p->top + 2 * LINE_WIDTH;
@@ -256,18 +332,53 @@ static void add_data(bang_text *out, const plot *p, const bang_line_chart *chart
                   "<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
                   "viewBox=\"%.2f %.2f %.2f %.2f\" overflow=\"hidden\">\n",
                   x, y, width, height, x, y, width, height);
-    for (size_t s = 0; s < chart->series_count; s++)
-        if (!chart->series[s].points)
-            add_line(out, p, &chart->series[s]);
-    for (size_t s = 0; s < chart->series_count; s++)
-        add_errors(out, p, &chart->series[s]);
+    for (size_t s = 0; s < chart->series_count; s++) {
+        if (!chart->series[s].band)
+            continue;
+        open_series(out, &chart->series[s], legend);
+        bang_text_add(out, ">\n");
+        add_band(out, p, &chart->series[s]);
+        bang_text_add(out, "</g>\n");
+    }
+    for (size_t s = 0; s < chart->series_count; s++) {
+        const bang_series *series = &chart->series[s];
+        open_series(out, series, legend);
+        bang_text_add(out, ">\n");
+        if (!series->points)
+            add_line(out, p, series);
+        add_errors(out, p, series);
+        bang_text_add(out, "</g>\n");
+    }
     bang_text_add(out, "</svg>\n");
-    for (size_t s = 0; s < chart->series_count; s++)
-        if (!chart->series[s].points)
-            add_line_values(out, p, chart, &chart->series[s]);
-    for (size_t s = 0; s < chart->series_count; s++)
-        if (chart->series[s].points)
-            add_marks(out, p, chart, &chart->series[s]);
+}
+
+static void add_data(bang_text *out, const plot *p, const bang_line_chart *chart,
+                     const bang_legend *legend)
+{
+    bang_text_add(out,
+                  "<g class=\"plot\" data-area=\"[%.2f,%.2f,%.2f,%.2f]\" "
+                  "data-range=\"[%.9g,%.9g,%.9g,%.9g]\"%s data-label=\"",
+                  p->left, p->top, p->right, p->bottom, p->x.lo, p->x.hi, p->y.lo, p->y.hi,
+                  chart->y_percent ? " data-percent=\"1\"" : "");
+    bang_draw_escaped(out, chart->x_label);
+    bang_text_add(out, "\">\n");
+    add_clipped(out, p, chart, legend);
+    /* Lines first: a mark on a line is found before the line. */
+    for (int points = 0; points < 2; points++) {
+        for (size_t s = 0; s < chart->series_count; s++) {
+            const bang_series *series = &chart->series[s];
+            if (!series->points != !points)
+                continue;
+            open_series(out, series, legend);
+            add_points(out, series);
+            if (points)
+                add_marks(out, p, chart, series);
+            else
+                add_line_values(out, p, chart, series);
+            bang_text_add(out, "</g>\n");
+        }
+    }
+    bang_text_add(out, "</g>\n");
 }
 
 static void draw(bang_text *out, const bang_line_chart *chart, const bang_legend *legend)
@@ -302,9 +413,10 @@ static void draw(bang_text *out, const bang_line_chart *chart, const bang_legend
                         "text-anchor=\"middle\"");
     if (p.empty)
         bang_draw_label(out, (p.left + p.right) / 2, (p.top + p.bottom) / 2,
-                        "text-anchor=\"middle\" font-size=\"14\" fill=\"#777\"", "no data");
+                        "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
+                        "no data");
     else
-        add_data(out, &p, chart);
+        add_data(out, &p, chart, legend);
     bang_text_add(out, "</svg>\n");
 }
 

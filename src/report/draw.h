@@ -91,15 +91,19 @@ void bang_draw_block_add(bang_text *out, const bang_draw_block *block, double x,
 void bang_draw_label(bang_text *out, double x, double y, const char *attributes, const char *s);
 
 /* <svg ...> with a white ground; ends with "</svg>". The name is read to
- * people who cannot see the chart. */
+ * people who cannot see the chart.
+ *
+ * Colours are attributes made for white, and what has one also has a class
+ * (ground, soft, grid, zero, axis, mark, c0 ... c7, cn): a page with a theme of
+ * its own overrides them by CSS, a file without a page is complete as it is. */
 void bang_draw_open(bang_text *out, double width, double height, const char *name);
 
 /* Colours and marks: the index counts on round the palette. */
-const char *bang_draw_color(int index);
 const char *bang_draw_dash(int index); /* "" for the first round */
-/* An open <path>, for the caller to put a <title> in and close; color NULL is
- * neutral. */
-void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape,
-                    const char *color);
+/* Adds class="<kind> c3" color="#cc79a7", for a group whose parts are drawn in
+ * currentColor; neutral is a grey outside of the palette. */
+void bang_draw_color(bang_text *out, const char *kind, int index, int neutral);
+/* An open <path> in currentColor, for the caller to put a <title> in and close. */
+void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape);
 
 #endif

@@ -172,7 +172,8 @@ void bang_draw_open(bang_text *out, double width, double height, const char *nam
     }
     bang_text_add(out, " font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, "
                        "'Helvetica Neue', Arial, sans-serif\" font-size=\"12\" fill=\"#333\">\n"
-                       "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+                       "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
+                       "fill=\"#fff\"/>\n");
 }
 
 /* Okabe and Ito's colours without yellow, which is lost on white; then grey
@@ -181,9 +182,13 @@ static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
                                       "#e69f00", "#56b4e9", "#4d4d4d", "#8c5a2b"};
 enum { PALETTE = sizeof palette / sizeof palette[0] };
 
-const char *bang_draw_color(int index)
+void bang_draw_color(bang_text *out, const char *kind, int index, int neutral)
 {
-    return palette[(unsigned)index % PALETTE];
+    unsigned at = (unsigned)index % PALETTE;
+    if (neutral)
+        bang_text_add(out, " class=\"%s cn\" color=\"#666\"", kind);
+    else
+        bang_text_add(out, " class=\"%s c%u\" color=\"%s\"", kind, at, palette[at]);
 }
 
 const char *bang_draw_dash(int index)
@@ -193,7 +198,7 @@ const char *bang_draw_dash(int index)
     return dashes[(unsigned)index / PALETTE % 3];
 }
 
-void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape, const char *color)
+void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape)
 {
     /* Polygons reach further out than the circle so that all look equally large. */
     static const double corners[][4][2] = {
@@ -213,5 +218,5 @@ void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape
                           y + radius * corners[kind - 1][i][1]);
         bang_text_add(out, "z\"");
     }
-    bang_text_add(out, " fill=\"%s\" stroke=\"#fff\">", color ? color : "#666");
+    bang_text_add(out, " class=\"mark\" fill=\"currentColor\" stroke=\"#fff\">");
 }

@@ -32,7 +32,10 @@ static void add_lines(bang_text *out, const json_t *entry)
 {
     size_t i;
     json_t *series;
-    bang_text_add(out, "series,x,y,error\n");
+    int bands = 0;
+    json_array_foreach(json_object_get(entry, "series"), i, series) bands |=
+        json_is_array(json_object_get(series, "band"));
+    bang_text_add(out, "series,x,y,error%s\n", bands ? ",band" : "");
     json_array_foreach(json_object_get(entry, "series"), i, series)
     {
         const json_t *x = json_object_get(series, "x"), *y = json_object_get(series, "y");
@@ -45,6 +48,10 @@ static void add_lines(bang_text *out, const json_t *entry)
             add_value(out, json_array_get(y, k));
             bang_text_add(out, ",");
             add_value(out, json_array_get(json_object_get(series, "error"), k));
+            if (bands) {
+                bang_text_add(out, ",");
+                add_value(out, json_array_get(json_object_get(series, "band"), k));
+            }
             bang_text_add(out, "\n");
         }
     }
@@ -87,11 +94,38 @@ static void add_row(bang_text *out, const json_t *cells)
     bang_text_add(out, "\n");
 }
 
+/* The names of the columns, each after that of its group. */
+static void add_names(bang_text *out, const json_t *entry)
+{
+    const json_t *groups = json_object_get(entry, "groups");
+    size_t i, group = 0;
+    json_int_t left = json_integer_value(json_array_get(json_array_get(groups, 0), 1));
+    json_t *name;
+    json_array_foreach(json_object_get(entry, "columns"), i, name)
+    {
+        while (left <= 0 && group < json_array_size(groups))
+            left = json_integer_value(json_array_get(json_array_get(groups, ++group), 1));
+        const char *over = json_string_value(json_array_get(json_array_get(groups, group), 0));
+        const char *own = json_string_value(name);
+        bang_text full = {0};
+        bang_text_add(&full, "%s%s%s", over ? over : "", over && *over ? ": " : "", own ? own : "");
+        out->failed |= full.failed;
+        bang_text_add(out, "%s", i ? "," : "");
+        add_field(out, full.data ? full.data : "");
+        bang_text_release(&full);
+        left--;
+    }
+    bang_text_add(out, "\n");
+}
+
 static void add_table(bang_text *out, const json_t *entry)
 {
     size_t i;
     json_t *row;
-    add_row(out, json_object_get(entry, "columns"));
+    if (json_array_size(json_object_get(entry, "groups")))
+        add_names(out, entry);
+    else
+        add_row(out, json_object_get(entry, "columns"));
     json_array_foreach(json_object_get(entry, "rows"), i, row) add_row(out, row);
 }
 
@@ -99,6 +133,12 @@ static const char *kind_of(const json_t *entry)
 {
     const char *kind = json_string_value(json_object_get(entry, "kind"));
     return kind ? kind : "";
+}
+
+int bang_figure_has_numbers(const json_t *entry)
+{
+    const char *kind = kind_of(entry);
+    return strcmp(kind, "lines") == 0 || strcmp(kind, "heat") == 0 || strcmp(kind, "table") == 0;
 }
 
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)

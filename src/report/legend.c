@@ -19,13 +19,19 @@ static double entry_width(const bang_legend_entry *entry)
     return width < ROOM ? width : ROOM;
 }
 
+size_t bang_legend_find(const bang_legend *legend, const char *name)
+{
+    size_t i = 0;
+    while (i < legend->count && (!name || strcmp(legend->entries[i].name, name) != 0))
+        i++;
+    return i;
+}
+
 static void enter(bang_legend *legend, const bang_series *series)
 {
     if (!series->name || !*series->name)
         return;
-    size_t i = 0;
-    while (i < legend->count && strcmp(legend->entries[i].name, series->name) != 0)
-        i++;
+    size_t i = bang_legend_find(legend, series->name);
     bang_legend_entry *entry = &legend->entries[i];
     if (i == legend->count) {
         *entry = (bang_legend_entry){.name = series->name, .color = series->color};
@@ -94,19 +100,29 @@ void bang_legend_release(bang_legend *legend)
     free(legend->entries);
 }
 
-static void add_entry(bang_text *out, const bang_legend_entry *entry, double x, double y)
+static void add_entry(bang_text *out, const bang_legend_entry *entry, size_t index, double x,
+                      double y)
 {
-    const char *color = entry->shared ? "#666" : bang_draw_color(entry->color);
+    bang_text_add(out, "<g");
+    bang_draw_color(out, "entry", entry->color, entry->shared);
+    /* Unseen, so that the pointer need not hit a line or a letter. */
+    bang_text_add(out,
+                  " data-entry=\"%zu\">\n<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
+                  "height=\"%g\" rx=\"3\" fill-opacity=\"0\"/>\n",
+                  index, x - 4, y - ROW / 2, entry_width(entry) + 8, ROW);
     if (entry->line)
-        bang_text_add(out, "<path d=\"M%.2f %.2fh%.2f\" stroke=\"%s\" stroke-width=\"2\"%s/>\n", x,
-                      y, SAMPLE, color, entry->shared ? "" : bang_draw_dash(entry->color));
+        bang_text_add(out,
+                      "<path d=\"M%.2f %.2fh%.2f\" stroke=\"currentColor\" "
+                      "stroke-width=\"2\"%s/>\n",
+                      x, y, SAMPLE, entry->shared ? "" : bang_draw_dash(entry->color));
     if (entry->points) {
-        bang_draw_mark(out, x + SAMPLE / 2, y, 4, entry->shared ? 0 : entry->color, color);
+        bang_draw_mark(out, x + SAMPLE / 2, y, 4, entry->shared ? 0 : entry->color);
         bang_text_add(out, "</path>\n");
     }
     bang_draw_block name;
     bang_draw_wrap(&name, entry->name, 12, ROOM - SAMPLE - TO_NAME, 1);
     bang_draw_block_add(out, &name, x + SAMPLE + TO_NAME, y + 4, 0, "");
+    bang_text_add(out, "</g>\n");
 }
 
 void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double y)
@@ -121,7 +137,7 @@ void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double
         }
         if (!legend->column && at > 0)
             at += BETWEEN;
-        add_entry(out, &legend->entries[i], x + at, y);
+        add_entry(out, &legend->entries[i], i, x + at, y);
         if (legend->column)
             y += ROW;
         else

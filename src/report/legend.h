@@ -25,7 +25,9 @@ typedef struct bang_legend {
  * memory is out. */
 int bang_legend_init(bang_legend *legend, const bang_line_chart *chart, double room);
 void bang_legend_release(bang_legend *legend);
-/* Top left corner at (x, y). */
+/* The index of the entry of this name; legend->count when there is none. */
+size_t bang_legend_find(const bang_legend *legend, const char *name);
+/* Top left corner at (x, y); entry i is a group with data-entry="i". */
 void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double y);
 
 #endif

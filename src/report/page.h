@@ -16,8 +16,8 @@ typedef struct bang_verdict {
     enum { BANG_HOLDS, BANG_HOLDS_PARTLY, BANG_HOLDS_NOT } holds;
 } bang_verdict;
 
-/* The style sheet, without its <style> tags. */
-void bang_page_style(bang_text *out);
+/* report.css and report.js, terminated: CMakeLists.txt makes them out of the files. */
+extern const char bang_page_css[], bang_page_js[];
 
 /* All entries of one record; show is any JSON value. */
 void bang_page_show(bang_page *page, const json_t *show);
@@ -30,6 +30,8 @@ void bang_page_origin(bang_page *page, const json_t *record);
 int bang_page_table(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_lines(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_heat(bang_page *page, const json_t *entry, bang_error *err);
+int bang_page_picture(bang_page *page, const json_t *entry, bang_error *err);
+int bang_page_facts(bang_page *page, const json_t *entry, bang_error *err);
 /* The chart of an entry of kind "lines" or "heat" as one <svg> element. */
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err);
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err);
@@ -40,10 +42,17 @@ void bang_page_chip(bang_text *out, const bang_verdict *verdict);
 int bang_page_string(const char **out, const json_t *entry, const char *name, bang_error *err);
 /* The member as an array; an error when it is anything else. */
 int bang_page_array(const json_t **out, const json_t *entry, const char *name, bang_error *err);
-/* 1 when the member is true. */
-int bang_page_flag(const json_t *entry, const char *name);
+/* 1 when the member is true, 0 when it is false, null or missing; an error when
+ * it is anything else. */
+int bang_page_flag(int *out, const json_t *entry, const char *name, bang_error *err);
 
-/* <b>Table 3.</b> title */
+/* "Table 3." and the title; the number links to the table itself, whose id is
+ * "table-3". word is Table or Figure. */
 void bang_page_caption(bang_text *out, const char *word, int number, const char *title);
+/* <figure> with the next number; </figure> after a caption. note may be NULL. */
+void bang_page_open_figure(bang_page *page);
+void bang_page_close_figure(bang_page *page, const char *title, const char *note);
+/* A number or text as it stands in JSON, lists and objects in brackets. */
+void bang_page_value(bang_text *out, const json_t *value);
 
 #endif

@@ -57,25 +57,33 @@ static int read_series(bang_series *series, bang_arena *arena, const json_t *ite
     char what[64];
     if (!json_is_object(item))
         return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
-    if (bang_page_string(&series->name, item, "name", err) < 0)
+    if (bang_page_string(&series->name, item, "name", err) < 0 ||
+        bang_page_flag(&series->points, item, "points", err) < 0 ||
+        bang_page_flag(&series->step, item, "step", err) < 0)
         return err->code;
     series->count = json_array_size(json_object_get(item, "x"));
-    series->points = bang_page_flag(item, "points");
-    const json_t *color = json_object_get(item, "color"), *error = json_object_get(item, "error");
+    const json_t *color = json_object_get(item, "color");
     json_int_t wanted = color ? json_integer_value(color) : (json_int_t)(index % INT_MAX);
     if ((color && !json_is_integer(color)) || wanted < 0 || wanted > INT_MAX)
         return bang_fail(err, BANG_EDATA, "the colour of series %zu is no whole number", index + 1);
     series->color = (int)wanted;
-    snprintf(what, sizeof what, "\"x\" of series %zu", index + 1);
-    if (take_numbers(&series->x, arena, json_object_get(item, "x"), series->count, what, err) < 0)
-        return err->code;
-    what[1] = 'y';
-    if (take_numbers(&series->y, arena, json_object_get(item, "y"), series->count, what, err) < 0)
-        return err->code;
-    if (!error || json_is_null(error))
-        return 0;
-    snprintf(what, sizeof what, "\"error\" of series %zu", index + 1);
-    return take_numbers(&series->error, arena, error, series->count, what, err);
+    struct {
+        const char *name;
+        const double **values;
+        int optional;
+    } parts[] = {{"x", &series->x, 0},
+                 {"y", &series->y, 0},
+                 {"error", &series->error, 1},
+                 {"band", &series->band, 1}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const json_t *values = json_object_get(item, parts[i].name);
+        if (parts[i].optional && (!values || json_is_null(values)))
+            continue;
+        snprintf(what, sizeof what, "\"%s\" of series %zu", parts[i].name, index + 1);
+        if (take_numbers(parts[i].values, arena, values, series->count, what, err) < 0)
+            return err->code;
+    }
+    return 0;
 }
 
 static int read_lines(bang_line_chart *chart, bang_arena *arena, const json_t *entry,
@@ -84,11 +92,11 @@ static int read_lines(bang_line_chart *chart, bang_arena *arena, const json_t *e
     const json_t *list;
     if (bang_page_string(&chart->x_label, entry, "x_label", err) < 0 ||
         bang_page_string(&chart->y_label, entry, "y_label", err) < 0 ||
+        bang_page_flag(&chart->y_percent, entry, "percent", err) < 0 ||
         read_limit(&chart->y_min, entry, "y_min", err) < 0 ||
         read_limit(&chart->y_max, entry, "y_max", err) < 0 ||
         bang_page_array(&list, entry, "series", err) < 0)
         return err->code;
-    chart->y_percent = bang_page_flag(entry, "percent");
     chart->series_count = json_array_size(list);
     bang_series *series = bang_arena_alloc(arena, chart->series_count, sizeof *series);
     if (!series)
@@ -134,10 +142,12 @@ static int read_heat(bang_heat_map *map, bang_arena *arena, const json_t *entry,
     if (bang_page_string(&map->x_label, entry, "x_label", err) < 0 ||
         bang_page_string(&map->y_label, entry, "y_label", err) < 0 ||
         bang_page_string(&map->value_label, entry, "value_label", err) < 0 ||
+        bang_page_flag(&map->percent, entry, "percent", err) < 0 ||
+        bang_page_flag(&map->sequential, entry, "sequential", err) < 0 ||
+        bang_page_flag(&map->top_down, entry, "top_down", err) < 0 ||
         bang_page_array(&x, entry, "x", err) < 0 || bang_page_array(&y, entry, "y", err) < 0 ||
         bang_page_array(&list, entry, "panels", err) < 0)
         return err->code;
-    map->percent = bang_page_flag(entry, "percent");
     map->columns = json_array_size(x);
     map->rows = json_array_size(y);
     map->panel_count = json_array_size(list);
@@ -161,16 +171,11 @@ static void add_figure(bang_page *page, const bang_text *svg, const char *title,
     bang_text *out = &page->out;
     const char *width = svg->data ? strstr(svg->data, " width=\"") : NULL;
     long px = width ? strtol(width + strlen(" width=\""), NULL, 10) : (long)BANG_DRAW_WIDTH;
-    bang_text_add(out, "<figure>\n<div class=\"chart\" style=\"--w:%ld\">\n", px);
+    bang_page_open_figure(page);
+    bang_text_add(out, "<div class=\"chart\" style=\"--w:%ld\">\n", px);
     bang_text_add_bytes(out, svg->data, svg->size);
-    bang_text_add(out, "</div>\n<figcaption>");
-    bang_page_caption(out, "Figure", ++page->figures, title);
-    if (note) {
-        bang_text_add(out, " <span class=\"note\">");
-        bang_draw_escaped(out, note);
-        bang_text_add(out, "</span>");
-    }
-    bang_text_add(out, "</figcaption>\n</figure>\n");
+    bang_text_add(out, "</div>\n");
+    bang_page_close_figure(page, title, note);
 }
 
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err)

@@ -18,7 +18,7 @@ static void add_real(bang_text *out, double value)
     bang_text_add(out, "%s", text);
 }
 
-static void add_value(bang_text *out, const json_t *value)
+void bang_page_value(bang_text *out, const json_t *value)
 {
     const char *key;
     json_t *member;
@@ -36,7 +36,7 @@ static void add_value(bang_text *out, const json_t *value)
     case JSON_ARRAY:
         for (size_t i = 0; i < json_array_size(value); i++) {
             bang_text_add(out, i ? ", " : "[");
-            add_value(out, json_array_get(value, i));
+            bang_page_value(out, json_array_get(value, i));
         }
         bang_text_add(out, json_array_size(value) ? "]" : "[]");
         break;
@@ -47,7 +47,7 @@ static void add_value(bang_text *out, const json_t *value)
             bang_text_add(out, first ? "" : ", ");
             bang_draw_escaped(out, key);
             bang_text_add(out, ": ");
-            add_value(out, member);
+            bang_page_value(out, member);
             first = 0;
         }
         bang_text_add(out, "}");
@@ -62,7 +62,7 @@ static void add_pair(bang_text *out, const char *name, const json_t *value)
     bang_text_add(out, "<dt>");
     bang_draw_escaped(out, name);
     bang_text_add(out, "</dt><dd>");
-    add_value(out, value);
+    bang_page_value(out, value);
     bang_text_add(out, "</dd>\n");
 }
 
@@ -78,7 +78,14 @@ void bang_page_origin(bang_page *page, const json_t *record)
     json_t *value;
     bang_text_add(out, "<details><summary>How to reproduce <code>");
     bang_draw_escaped(out, key ? key : "(no key)");
-    bang_text_add(out, "</code></summary>\n<dl>\n");
+    bang_text_add(out, "</code></summary>\n");
+    const char *command = json_string_value(json_object_get(record, "command"));
+    if (command) {
+        bang_text_add(out, "<pre class=\"command\"><code>");
+        bang_draw_escaped(out, command);
+        bang_text_add(out, "</code></pre>\n");
+    }
+    bang_text_add(out, "<dl>\n");
     json_object_foreach((json_t *)record, name, value)
     {
         /* What came out is shown above or in the file; the rest is how. */
@@ -86,6 +93,7 @@ void bang_page_origin(bang_page *page, const json_t *record)
         int skip = 0;
         for (size_t i = 0; i < sizeof apart / sizeof apart[0]; i++)
             skip |= strcmp(name, apart[i]) == 0;
+        skip |= command && strcmp(name, "command") == 0;
         if (!skip)
             add_pair(out, name, value);
     }

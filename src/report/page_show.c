@@ -26,15 +26,38 @@ int bang_page_array(const json_t **out, const json_t *entry, const char *name, b
     return 0;
 }
 
-int bang_page_flag(const json_t *entry, const char *name)
+int bang_page_flag(int *out, const json_t *entry, const char *name, bang_error *err)
 {
-    return json_is_true(json_object_get(entry, name));
+    const json_t *member = json_object_get(entry, name);
+    *out = json_is_true(member);
+    if (member && !json_is_boolean(member) && !json_is_null(member))
+        return bang_fail(err, BANG_EDATA, "\"%s\" is neither true nor false", name);
+    return 0;
 }
 
 void bang_page_caption(bang_text *out, const char *word, int number, const char *title)
 {
-    bang_text_add(out, "<b>%s %d.</b> ", word, number);
+    bang_text_add(out, "<a class=\"number\" href=\"#%s-%d\"><b>%s %d.</b></a> ",
+                  strcmp(word, "Table") == 0 ? "table" : "figure", number, word, number);
     bang_draw_escaped(out, title);
+}
+
+void bang_page_open_figure(bang_page *page)
+{
+    bang_text_add(&page->out, "<figure id=\"figure-%d\">\n", ++page->figures);
+}
+
+void bang_page_close_figure(bang_page *page, const char *title, const char *note)
+{
+    bang_text *out = &page->out;
+    bang_text_add(out, "<figcaption>");
+    bang_page_caption(out, "Figure", page->figures, title);
+    if (note) {
+        bang_text_add(out, " <span class=\"note\">");
+        bang_draw_escaped(out, note);
+        bang_text_add(out, "</span>");
+    }
+    bang_text_add(out, "</figcaption>\n</figure>\n");
 }
 
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err)
@@ -105,11 +128,10 @@ static int show_entry(bang_page *page, const json_t *entry, bang_error *err)
     static const struct {
         const char *kind;
         int (*show)(bang_page *, const json_t *, bang_error *);
-    } kinds[] = {{"text", show_text},
-                 {"table", bang_page_table},
-                 {"lines", bang_page_lines},
-                 {"heat", bang_page_heat},
-                 {"verdict", show_verdict}};
+    } kinds[] = {
+        {"text", show_text},      {"table", bang_page_table},     {"lines", bang_page_lines},
+        {"heat", bang_page_heat}, {"picture", bang_page_picture}, {"facts", bang_page_facts},
+        {"verdict", show_verdict}};
     const char *kind;
     if (!json_is_object(entry))
         return bang_fail(err, BANG_EDATA, "it is no object");

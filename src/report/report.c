@@ -133,10 +133,13 @@ static void add_head(report *r)
     size_t count = json_array_size(r->records);
     bang_text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                       /* Nothing may be loaded, whatever a record holds. */
+                       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                       "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
                        "<title>bang report</title>\n<style>\n");
-    bang_page_style(out);
+    bang_text_add(out, "%s</style>\n<script>\n%s</script>\n", bang_page_css, bang_page_js);
     bang_text_add(out,
-                  "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>bang report</h1>\n"
+                  "</head>\n<body>\n<main>\n<header>\n<h1>bang report</h1>\n"
                   "<p class=\"lead\">bang explains and predicts how accurate ensembles of "
                   "models are out of distribution. This page shows %zu result record%s",
                   count, count == 1 ? "" : "s");
@@ -197,10 +200,13 @@ static int render(report *r, bang_error *err)
     add_contents(r);
     add_glance(r);
     add_sections(r);
-    bang_text_add(&r->page.out,
-                  "<footer>Rest the pointer on a mark, a line or a cell to read its value. Each "
-                  "result unfolds into the options that reproduce it.</footer>\n"
-                  "</main>\n</body>\n</html>\n");
+    bang_text_add(
+        &r->page.out,
+        "<footer>Rest the pointer on a mark, a line or a cell to read its value.<span "
+        "class=\"live\"> Choose an entry of a legend to hide its series, the heading of a "
+        "column to sort by it.</span> Each result unfolds into the options that reproduce "
+        "it.</footer>\n"
+        "</main>\n</body>\n</html>\n");
     bang_draw_end(&locale);
     return r->page.out.failed ? bang_fail_memory(err) : 0;
 }

@@ -25,13 +25,17 @@ static int place(bang_dtype dtype)
     return i;
 }
 
+/* A tensor and where its number type stands in that order. */
+struct item {
+    const bang_tensor *tensor;
+    int place;
+};
+
 static int by_type_and_name(const void *left, const void *right)
 {
-    const bang_tensor *a = *(const bang_tensor *const *)left,
-                      *b = *(const bang_tensor *const *)right;
-    int first = place(a->array.dtype), second = place(b->array.dtype);
+    const struct item *a = left, *b = right;
     /* strcmp compares unsigned bytes, as the reference does. */
-    return first != second ? second - first : strcmp(a->name, b->name);
+    return a->place != b->place ? b->place - a->place : strcmp(a->tensor->name, b->tensor->name);
 }
 
 /* A JSON string as the reference writer escapes it; jansson's differs in the
@@ -94,19 +98,18 @@ static void add_tensor(bang_text *out, const bang_tensor *tensor, size_t begin, 
 }
 
 /* The JSON of all tensors in their order, padded. */
-static void add_header(bang_text *out, const bang_tensor *const *sorted,
-                       const bang_tensors *tensors)
+static void add_header(bang_text *out, const struct item *sorted, const bang_tensors *tensors)
 {
     size_t offset = 0;
     bang_text_add(out, "{");
     if (tensors->metadata)
         add_metadata(out, tensors->metadata);
     for (size_t i = 0; i < tensors->count; i++) {
-        const bang_array *array = &sorted[i]->array;
+        const bang_array *array = &sorted[i].tensor->array;
         size_t bytes = array->count * bang_dtype_size(array->dtype);
         if (i > 0 || tensors->metadata)
             bang_text_add(out, ",");
-        add_tensor(out, sorted[i], offset, offset + bytes);
+        add_tensor(out, sorted[i].tensor, offset, offset + bytes);
         offset += bytes;
     }
     bang_text_add(out, "}");
@@ -132,7 +135,7 @@ static int check(const bang_text *header, const char *path, bang_error *err)
                : 0;
 }
 
-static int write_file(const char *path, const bang_text *header, const bang_tensor *const *sorted,
+static int write_file(const char *path, const bang_text *header, const struct item *sorted,
                       size_t count, bang_error *err)
 {
     unsigned char length[8];
@@ -145,17 +148,17 @@ static int write_file(const char *path, const bang_text *header, const bang_tens
     bang_file_write(file, length, sizeof length);
     bang_file_write(file, header->data, header->size);
     for (size_t i = 0; i < count; i++)
-        bang_bytes_write(file, &sorted[i]->array, 1);
+        bang_bytes_write(file, &sorted[i].tensor->array, 1);
     return bang_file_commit(file, err);
 }
 
 int bang_safetensors_write(const char *path, const bang_tensors *tensors, bang_error *err)
 {
-    const bang_tensor **sorted = calloc(tensors->count + 1, sizeof *sorted);
+    struct item *sorted = calloc(tensors->count + 1, sizeof *sorted);
     if (!sorted)
         return bang_fail_memory(err);
     for (size_t i = 0; i < tensors->count; i++)
-        sorted[i] = &tensors->items[i];
+        sorted[i] = (struct item){&tensors->items[i], place(tensors->items[i].array.dtype)};
     qsort(sorted, tensors->count, sizeof *sorted, by_type_and_name);
     bang_text header = {0};
     add_header(&header, sorted, tensors);

@@ -8,6 +8,7 @@
 #     run ARGUMENT...   prints `$ bang ARGUMENT...`, what it prints, and
 #                       `exit N` when that is not 0
 #     show FILE...      prints the content of files under their names
+# What several cases begin with is in a NAME.inc: . "$here/NAME.inc"
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BANG_BUILD:-$here/../../build}" && pwd) || exit 1

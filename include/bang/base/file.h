@@ -38,11 +38,12 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
 int bang_folder_create(const char *path, bang_error *err);
 
 /* Removes a folder with all that is in it, links not followed; one that is not
- * there is fine. */
+ * there is fine, a file or a link in its place is an error. */
 int bang_folder_remove(const char *path, bang_error *err);
 
 /* Where downloads are kept: $BANG_CACHE, else $XDG_CACHE_HOME/bang, else
- * $HOME/.cache/bang. The folder need not exist; the caller frees the path. */
+ * $HOME/.cache/bang; empty ones and a relative XDG_CACHE_HOME do not count.
+ * The folder need not exist; the caller frees the path. */
 int bang_cache_folder(char **out, bang_error *err);
 
 /* folder + "/" + name; the caller frees; NULL when memory is out. */

@@ -79,15 +79,16 @@ void bang_color_release(bang_color_set *set);
 /* Images first .. first+count-1 as (count, 42, 42, 3) u8. */
 void bang_color_render(uint8_t *out, const bang_color_set *set, size_t first, size_t count);
 
-/* Writes the data set that options describe to folder, which is made if need
- * be: images.npy (count, 42, 42, 3) u8, labels.npy (count) i64, preview.png and,
- * last, manifest.json, which names all that the others depend on and the map by
- * colours: {"name", "protocol", "split", "shift", "seed", "count", "mnist",
- * "images", "version", "map"}, "mnist" and "images" being digests and "map" a
- * list of the colours of the classes 0 .. 9 for each patch (SingleColor: one
- * list). Without a manifest, a run into that folder was cut short. progress and
- * cancel may be NULL. */
-int bang_color_save(const char *folder, const bang_mnist *mnist, const bang_color_options *options,
-                    const bang_progress *progress, bang_cancel *cancel, bang_error *err);
+/* Writes a set that was made with these options to folder, which is made if
+ * need be: images.npy (count, 42, 42, 3) u8, labels.npy (count) i64, preview.png
+ * and, last, manifest.json, which names all that the others depend on and the
+ * map by colours: {"name", "protocol", "split", "shift", "seed", "count",
+ * "mnist", "images", "version", "map"}, "mnist" and "images" being digests and
+ * "map" a list of the colours of the classes 0 .. 9 for each patch (SingleColor:
+ * one list). Without a manifest, a run into that folder was cut short. progress
+ * and cancel may be NULL. */
+int bang_color_save(const char *folder, const bang_color_set *set, const bang_mnist *mnist,
+                    const bang_color_options *options, const bang_progress *progress,
+                    bang_cancel *cancel, bang_error *err);
 
 #endif

@@ -26,6 +26,9 @@ typedef struct bang_mnist {
  * A cache that is there and whole is left as it is when from is NULL. */
 int bang_mnist_get(const char *from, bang_cancel *cancel, bang_error *err);
 
+/* CACHE/mnist; the caller frees it. */
+int bang_mnist_folder(char **out, bang_error *err);
+
 /* 1 when CACHE/mnist holds the four files. */
 int bang_mnist_present(void);
 

@@ -7,8 +7,11 @@
  *     bang_occlusion_release(&o);
  *
  * An image is a grid of cells; a mask says which cells turn black. With f the
- * outputs, the change of a mask is the mean over images of the Euclidean norm
- *     || f(image) - f(image with the mask's cells black) ||.
+ * output of an image's true class, the change of a mask is the mean over images of
+ *     | f(image) - f(image with the mask's cells black) |:
+ * what the cells add to the right answer, or take from it. (All outputs together
+ * would also count how the wrong ones move among themselves, and tell cells less
+ * apart.)
  */
 #ifndef BANG_EXPLAIN_OCCLUSION_H
 #define BANG_EXPLAIN_OCCLUSION_H

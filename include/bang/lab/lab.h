@@ -11,6 +11,7 @@
 #include "bang/base/json.h"
 #include "bang/base/progress.h"
 #include "bang/base/thread.h"
+#include "bang/data/color.h"
 #include "bang/theory/theory.h"
 
 /* The four examples of the simulation table (appendix C.4), all with K = 3,
@@ -50,10 +51,13 @@ typedef struct bang_lab_options {
     int threads;                   /* 0: all */
     const bang_progress *progress; /* may be NULL */
     bang_cancel *cancel;           /* may be NULL */
+    /* of the experiments on coloured digits */
+    bang_color_protocol protocol;
+    size_t seeds, models; /* 0: what the scale has */
 } bang_lab_options;
 #define BANG_LAB_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        NULL, 0, 0, 1, 0, NULL, NULL                                                               \
+        NULL, 0, 0, 1, 0, NULL, NULL, BANG_COLOR_DEFAULT, 0, 0                                     \
     }
 
 typedef struct bang_lab_experiment {
@@ -65,5 +69,8 @@ typedef struct bang_lab_experiment {
 /* All experiments in the order of the paper, and one by name. */
 const bang_lab_experiment *bang_lab_experiments(size_t *count);
 const bang_lab_experiment *bang_lab_find_experiment(const char *name);
+
+/* Records what the experiments ran on: processor, cores, vector instructions. */
+int bang_lab_describe_machine(const bang_lab_options *options, bang_error *err);
 
 #endif

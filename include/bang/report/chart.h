@@ -17,6 +17,8 @@ typedef struct bang_series {
     const double *error; /* (count) half bar lengths, or NULL */
     int points;          /* draw marks instead of a line */
     int color;           /* index into the palette; series of one colour belong together */
+    const double *band;  /* (count) half widths of a band around the line, or NULL */
+    int step;            /* values jump half way between two points instead of sloping */
 } bang_series;
 
 typedef struct bang_line_chart {
@@ -27,7 +29,7 @@ typedef struct bang_line_chart {
     int y_percent;       /* label the axis in per cent (values are fractions) */
 } bang_line_chart;
 
-/* One panel of a heat map: rows are drawn from the bottom up. */
+/* One panel of a heat map. */
 typedef struct bang_heat_panel {
     const char *title;
     const double *values; /* (rows, columns); not finite: left blank */
@@ -41,11 +43,18 @@ typedef struct bang_heat_map {
     const bang_heat_panel *panels; /* side by side, many of them in several rows; one scale */
     const char *value_label;       /* beside the colour bar */
     int percent;                   /* values are fractions, labelled in per cent points */
+    int sequential;                /* one hue from small to large, see below */
+    int top_down;                  /* the first row stands at the top, else at the bottom */
 } bang_heat_map;
 
 /* Append one <svg> element: equal charts give equal bytes, whatever the locale.
  * Without anything finite to draw it says "no data". The scale of a heat map
- * diverges around 0. */
+ * diverges around 0; a sequential one goes from 0 to the largest value, or from
+ * the least where that is below 0 or above half of the largest.
+ *
+ * Colours, classes and data-* attributes let the page around a chart give it
+ * another theme and answer to the pointer (src/report/report.css, report.js);
+ * nothing in the picture depends on that. */
 void bang_chart_lines(bang_text *out, const bang_line_chart *chart);
 void bang_chart_heat(bang_text *out, const bang_heat_map *map);
 

@@ -19,17 +19,41 @@
  *        "series": [{"name", "x": [..], "y": [..], "error": [..], "points": bool, "color": 0}]},
  *       {"kind": "heat",  "title", "x_label", "y_label", "value_label", "percent": true,
  *        "x": [..], "y": [..], "panels": [{"title", "values": [[..], ..]}]},
+ *       {"kind": "picture", "title", "png": "<base64>", "alt": "what it shows"},
+ *       {"kind": "facts", "title", "rows": [["Processor", "..."], ["Threads", 8], ...]},
  *       {"kind": "verdict", "claim": "...", "holds": "yes|partly|no", "because": "..."}
  *     ]
  *
- * Optional: "decimals" of a table, one number or null per column; "y_min" and
- * "y_max" of lines; a "note" under any table or chart. null is a dash in a
- * table and a gap in a chart. An entry that cannot be shown leaves a note that
- * says why, and the rest follows.
+ * Optional, a "note" under any table, chart or picture, and
+ *
+ *     table    "decimals": one number or null per column
+ *              "groups": [["", 1], ["model 1", 4], ...], headings over that many
+ *              columns each, which together are all columns
+ *              "shade": "z" or null per column; a "z" column holds distances in
+ *              standard errors, printed with a sign and one decimal (or its
+ *              "decimals") and coloured: up to 2 calm, up to 3 with a mark "!",
+ *              beyond with "!!"
+ *     lines    "y_min" and "y_max"; of a series "band": [..], half widths of a
+ *              band around the line, and "step": true for values that jump half
+ *              way between two points
+ *     heat     "sequential": true for one hue from small to large instead of two
+ *              around 0; "top_down": true to have the first row at the top
+ *     picture  "scale": its size on the page over its pixels, 1 when missing;
+ *              "pixelated": true to see the pixels
+ *
+ * null is a dash in a table, a gap in lines and a blank cell in a heat map. An
+ * entry that cannot be shown leaves a note that says why, and the rest follows.
  *
  * Records stand in the order of the file under the headings of their
  * "section" (a string); one without "show" is listed by key only. A folder
- * without records is an error, and the file is then left as it was. */
+ * without records is an error, and the file is then left as it was.
+ *
+ * A record unfolds into what it was made with; a "command" (a string), which
+ * makes the same record again when it is pasted, stands first.
+ *
+ * The page answers to the pointer and the keyboard where scripts may run, and
+ * is complete where they may not. It follows the light or dark theme of the
+ * system; its switch or an address that ends in #theme=dark chooses another. */
 int bang_report_write(const char *path, const char *folder, bang_error *err);
 
 #endif

@@ -17,6 +17,7 @@ int bang_npy_read(bang_array *out, const char *path, bang_error *err);
 /* The same from memory; name is for messages. */
 int bang_npy_parse(bang_array *out, const void *data, size_t size, const char *name,
                    bang_error *err);
+/* Byte for byte as NumPy does; it has no BANG_BF16. */
 int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
 /* Appends what stands before the numbers of array, whose data are not looked
  * at: for a writer that makes them piece by piece, little-endian. */

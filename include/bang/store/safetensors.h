@@ -42,12 +42,13 @@ int bang_tensors_set_metadata(bang_tensors *tensors, const char *key, const char
 const char *bang_tensors_metadata(const bang_tensors *tensors, const char *key);
 void bang_tensors_release(bang_tensors *tensors);
 
-/* The caller releases what is read. A number type that bang_dtype does not
- * know is an error that names the tensor. */
+/* The caller releases what is read, in the order of the data. A number type that
+ * bang_dtype does not know is an error that names the tensor. */
 int bang_safetensors_read(bang_tensors *out, const char *path, bang_error *err);
 /* The same from memory; name is for messages. */
 int bang_safetensors_parse(bang_tensors *out, const void *data, size_t size, const char *name,
                            bang_error *err);
+/* Metadata by key. */
 int bang_safetensors_write(const char *path, const bang_tensors *tensors, bang_error *err);
 
 #endif

@@ -54,7 +54,7 @@ void bang_array_release(bang_array *array);
 double bang_array_number(const bang_array *array, size_t index);
 /* The same for all: a new array of BANG_F32. The caller releases it. */
 int bang_array_to_f32(bang_array *out, const bang_array *array, bang_error *err);
-/* "(10, 42, 42, 3)" into out, cut to size. */
+/* "(10, 42, 42, 3)", "(7,)" or "()" into out, cut to size. */
 void bang_array_shape_text(char *out, size_t size, const bang_array *array);
 
 #endif

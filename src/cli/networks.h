@@ -1,0 +1,63 @@
+/* What train, predict and explain share: networks from files, and networks at
+ * work on a whole data set. */
+#ifndef BANG_CLI_NETWORKS_H
+#define BANG_CLI_NETWORKS_H
+
+#include "bang/data/dataset.h"
+#include "bang/model/mlp.h"
+#include "cli.h"
+
+typedef struct networks {
+    size_t count;
+    const char **paths;     /* (count) as typed, in order */
+    const char *activation; /* in place of what the files say; NULL: as they say */
+    bang_mlp *mlps;         /* (count) after networks_load */
+} networks;
+
+/* The table entries of both. */
+#define NETWORK_OPTIONS(n)                                                                         \
+    {"model", 'm', "FILE", "a network, .safetensors; several are an ensemble", networks_read, n},  \
+    {                                                                                              \
+        "activation", 0, "NAME", "relu, gelu or tanh (what the file says, else relu)",             \
+            cli_read_text, &(n)->activation                                                        \
+    }
+int networks_read(void *target, const char *value, bang_error *err);
+
+/* Says through c what is wrong before any file is read. */
+void networks_check(cli *c, const networks *n);
+int networks_load(networks *n, bang_error *err);
+/* Says through c where the networks do not fit the data or each other. */
+void networks_fit(cli *c, const networks *n, const bang_dataset *set, const char *source);
+void networks_release(networks *n);
+
+/* A data set as networks read it. */
+typedef struct inputs {
+    const bang_dataset *set; /* borrowed */
+    bang_columns columns;
+    bang_rows rows;
+} inputs;
+
+/* reduce: look for columns that repeat; else the inputs as they are. The
+ * caller releases it. */
+int inputs_init(inputs *out, const bang_dataset *set, int reduce, bang_error *err);
+void inputs_release(inputs *in);
+
+typedef struct forward {
+    int probabilities; /* outputs are the mean of the softmax, not of the logits */
+    int threads;
+    const bang_progress *progress; /* may be NULL */
+    bang_cancel *cancel;
+    /* takes the next rows of outputs (count, classes); may be NULL */
+    void (*take)(void *context, const float *outputs, size_t count);
+    void *context;
+} forward;
+
+/* Runs networks, which read all numbers of an input, over the data in pieces of
+ * bounded size. accuracy (count + 1): of each, then of the mean of all. */
+int forward_run(double *accuracy, const bang_mlp *mlps, size_t count, const inputs *in,
+                const forward *how, bang_error *err);
+
+/* Says through c if a file cannot be written there. */
+void check_output(cli *c, const char *option, const char *path);
+
+#endif

@@ -1,0 +1,283 @@
+/* bang train: the work. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bang/base/file.h"
+#include "train.h"
+
+typedef struct job {
+    cli *c;
+    train_request *r;
+    bang_dataset train, validation; /* count 0 when there is none */
+    bang_mlp mlp;                   /* reads all numbers */
+    uint64_t epoch_steps;
+    size_t parameters, reduced_inputs;
+    double loss, accuracy[2], seconds;
+    /* while training */
+    cli_bar bar;
+    char label[48];
+    double recent; /* loss, smoothed for the eye */
+    bang_text log;
+    double log_sum;
+} job;
+
+static size_t parameter_count(const bang_mlp *mlp)
+{
+    size_t count = 0;
+    for (int l = 0; l < mlp->layers; l++)
+        count += (mlp->width[l] + 1) * mlp->width[l + 1];
+    return count;
+}
+
+/* A network to go on with: it must fit the data, and what was said of it. */
+static int load_first(job *j, bang_error *err)
+{
+    cli *c = j->c;
+    train_request *r = j->r;
+    int rc = bang_mlp_load(&j->mlp, r->init, err);
+    if (rc < 0)
+        return rc;
+    size_t classes = j->mlp.width[j->mlp.layers], wanted = r->width[r->layers];
+    if (r->activation)
+        j->mlp.activation = r->activation_kind;
+    if (j->mlp.width[0] != r->width[0])
+        cli_problem(c, "--init %.200s: reads %zu numbers: an input of %.200s has %zu", r->init,
+                    j->mlp.width[0], r->data, r->width[0]);
+    if (classes < wanted)
+        cli_problem(c, "--init %.200s: has %zu outputs: the data have %zu classes", r->init,
+                    classes, wanted);
+    if (r->hidden &&
+        (j->mlp.layers != r->layers ||
+         memcmp(j->mlp.width + 1, r->width + 1, (size_t)(r->layers - 1) * sizeof *r->width) != 0))
+        cli_problem(c, "--hidden %.80s: %.200s has other layers: leave --hidden out", r->hidden,
+                    r->init);
+    return 0;
+}
+
+/* Data, network, number of steps; what does not fit is a problem of usage. */
+static int prepare(job *j, bang_error *err)
+{
+    train_request *r = j->r;
+    bang_train_options *o = &r->options;
+    int rc = bang_dataset_open(&j->train, r->data, err);
+    if (rc == 0 && r->validation)
+        rc = bang_dataset_open(&j->validation, r->validation, err);
+    if (rc < 0)
+        return rc;
+    if (j->validation.count && j->validation.width != j->train.width)
+        cli_problem(j->c, "--val %.200s: its inputs have %zu numbers: those of %.200s have %zu",
+                    r->validation, j->validation.width, r->data, j->train.width);
+    size_t classes = j->train.classes, other = j->validation.classes;
+    r->width[0] = j->train.width;
+    r->width[r->layers] = classes > other ? classes : other;
+    j->epoch_steps = (j->train.count + o->batch - 1) / o->batch;
+    if (r->steps == TRAIN_NOT_GIVEN) {
+        uint64_t epochs = r->epochs == TRAIN_NOT_GIVEN ? 10 : (uint64_t)r->epochs;
+        if (epochs > UINT64_MAX / 2 / j->epoch_steps)
+            cli_problem(j->c, "--epochs %lld: more steps than can be counted",
+                        (long long)r->epochs);
+        else
+            o->steps = epochs * j->epoch_steps;
+        if (o->warmup > o->steps)
+            cli_problem(j->c, "--warmup %llu: is more than the %llu steps of the training",
+                        (unsigned long long)o->warmup, (unsigned long long)o->steps);
+    }
+    if (r->init)
+        return load_first(j, err);
+    rc = bang_mlp_init(&j->mlp, r->layers, r->width, r->activation_kind, err);
+    if (rc == 0)
+        bang_mlp_randomise(&j->mlp, o->seed, o->stream);
+    return rc;
+}
+
+static void add_log(job *j, uint64_t step, double rate)
+{
+    uint64_t every = (uint64_t)j->r->log_every, many = (step - 1) % every + 1;
+    json_t *line =
+        json_pack("{sI so so}", "step", (json_int_t)step, "loss",
+                  bang_json_number(j->log_sum / (double)many), "rate", bang_json_number(rate));
+    char *text = bang_json_line(line);
+    json_decref(line);
+    bang_text_add(&j->log, "%s\n", text ? text : "");
+    j->log.failed |= !text;
+    free(text);
+    j->log_sum = 0;
+}
+
+static void on_step(void *context, uint64_t step, double loss, double rate)
+{
+    job *j = context;
+    j->recent = step ? 0.98 * j->recent + 0.02 * loss : loss;
+    if (j->bar.active && step % 32 == 31) /* the bar is drawn after this */
+        snprintf(j->label, sizeof j->label, "loss %.3g", j->recent);
+    if (!j->r->log)
+        return;
+    j->log_sum += loss;
+    if ((step + 1) % (uint64_t)j->r->log_every == 0 || step + 1 == j->r->options.steps ||
+        !isfinite(loss))
+        add_log(j, step + 1, rate);
+}
+
+/* Trains the network on groups of equal inputs and leads it back. */
+static int train_reduced(job *j, const inputs *in, bang_error *err)
+{
+    bang_train_options *o = &j->r->options;
+    bang_train_result result;
+    bang_mlp reduced;
+    j->loss = NAN;
+    if (o->steps == 0) /* and no rounding */
+        return 0;
+    int rc = bang_mlp_reduce(&reduced, &j->mlp, &in->columns, err);
+    if (rc < 0)
+        return rc;
+    snprintf(j->label, sizeof j->label, "training");
+    cli_bar_start(&j->bar, j->c, j->label);
+    o->progress = &j->bar.progress;
+    o->cancel = cli_cancel();
+    o->step = on_step;
+    o->context = j;
+    double begin = cli_seconds();
+    rc = bang_train_mlp(&reduced, &in->rows, j->train.labels.data, o, &result, err);
+    j->seconds = cli_seconds() - begin;
+    cli_bar_finish(&j->bar);
+    if (rc == 0) {
+        j->loss = result.loss;
+        rc = bang_mlp_expand(&j->mlp, &reduced, &in->columns, result.decay, err);
+    }
+    bang_mlp_release(&reduced);
+    return rc;
+}
+
+static int measure(double *accuracy, const job *j, const bang_dataset *set, const inputs *ready,
+                   bang_error *err)
+{
+    forward how = {.threads = (int)j->c->threads, .cancel = cli_cancel()};
+    double both[2] = {0}; /* the network and the ensemble of it alone */
+    inputs own = {0};
+    int rc = ready ? 0 : inputs_init(&own, set, 1, err);
+    if (rc == 0)
+        rc = forward_run(both, &j->mlp, 1, ready ? ready : &own, &how, err);
+    *accuracy = both[0];
+    inputs_release(&own);
+    return rc;
+}
+
+/* Accuracies are measured on the network that is saved, by the same way as
+ * `bang predict` goes, so that the two never differ. */
+static int work(job *j, bang_error *err)
+{
+    train_request *r = j->r;
+    const bang_train_options *o = &r->options;
+    int reduce = !r->no_reduction && !(o->optimizer == BANG_ADAM && o->weight_decay > 0);
+    inputs in;
+    int rc = inputs_init(&in, &j->train, reduce, err);
+    if (rc < 0)
+        return rc;
+    j->parameters = parameter_count(&j->mlp);
+    j->reduced_inputs = in.columns.group_count;
+    rc = train_reduced(j, &in, err);
+    bang_error why = {0};
+    if (j->log.failed && rc == 0)
+        rc = bang_fail_memory(err);
+    /* a training that failed is when the log is wanted most */
+    if (r->log && !j->log.failed &&
+        bang_file_put(r->log, j->log.size ? j->log.data : "", j->log.size, &why) < 0 && rc == 0)
+        rc = bang_fail(err, why.code, "%s", why.message);
+    if (rc == 0)
+        rc = bang_mlp_save(&j->mlp, r->output, err);
+    if (rc == 0)
+        rc = measure(&j->accuracy[0], j, &j->train, reduce ? &in : NULL, err);
+    inputs_release(&in);
+    if (rc == 0 && j->validation.count)
+        rc = measure(&j->accuracy[1], j, &j->validation, NULL, err);
+    return rc;
+}
+
+static void print_recipe(const job *j)
+{
+    const train_request *r = j->r;
+    const bang_train_options *o = &r->options;
+    double epochs = (double)o->steps / (double)j->epoch_steps;
+    printf("training   %llu step%s of %zu row%s (%.4g epoch%s), %s, %s, rate %g %s",
+           (unsigned long long)o->steps, o->steps == 1 ? "" : "s", o->batch,
+           o->batch == 1 ? "" : "s", epochs, epochs == 1 ? "" : "s", r->loss, r->optimizer, o->rate,
+           r->schedule);
+    if (o->warmup)
+        printf(", warm-up %llu", (unsigned long long)o->warmup);
+    if (o->momentum > 0)
+        printf(", momentum %g", o->momentum);
+    if (o->weight_decay > 0)
+        printf(", weight decay %g", o->weight_decay);
+    if (o->clip_norm > 0)
+        printf(", gradient at most %g", o->clip_norm);
+    if (o->label_smoothing > 0)
+        printf(", label smoothing %g (%s)", o->label_smoothing, r->smoothing);
+    if (o->mixup > 0)
+        printf(", mixup %g", o->mixup);
+    putchar('\n');
+}
+
+static void print_table(const job *j)
+{
+    const train_request *r = j->r;
+    const bang_mlp *mlp = &j->mlp;
+    printf("data       %s: %zu inputs of %zu numbers, %zu classes\n", r->data, j->train.count,
+           j->train.width, j->train.classes);
+    printf("network    %zu", mlp->width[0]);
+    for (int l = 1; l <= mlp->layers; l++)
+        printf("-%zu", mlp->width[l]);
+    printf(" %s, %zu parameters", bang_activation_name(mlp->activation), j->parameters);
+    if (j->reduced_inputs < mlp->width[0])
+        printf("; inputs reduced to the %zu that differ", j->reduced_inputs);
+    putchar('\n');
+    print_recipe(j);
+    if (j->seconds > 0 && r->options.steps)
+        printf("speed      %.0f steps/s\n", (double)r->options.steps / j->seconds);
+    if (r->options.steps)
+        printf("loss       %.4g\n", j->loss);
+    printf("accuracy   %.2f %% on the training data", 100 * j->accuracy[0]);
+    if (j->validation.count)
+        printf(", %.2f %% on %s", 100 * j->accuracy[1], r->validation);
+    printf("\nwritten    %s\n", r->output);
+}
+
+static int print_result(const job *j)
+{
+    const train_request *r = j->r;
+    const bang_train_options *o = &r->options;
+    if (!j->c->json) {
+        if (!j->c->quiet)
+            print_table(j);
+        return CLI_DONE;
+    }
+    json_t *accuracy =
+        json_pack("{so so}", "train", bang_json_number(j->accuracy[0]), "val",
+                  j->validation.count ? bang_json_number(j->accuracy[1]) : json_null());
+    return cli_print_json(
+        j->c, json_pack("{sI so so so sI sI sI so ss}", "steps", (json_int_t)o->steps, "epochs",
+                        bang_json_number((double)o->steps / (double)j->epoch_steps), "loss",
+                        bang_json_number(j->loss), "accuracy", accuracy, "parameters",
+                        (json_int_t)j->parameters, "inputs", (json_int_t)j->mlp.width[0],
+                        "reduced_inputs", (json_int_t)j->reduced_inputs, "seconds",
+                        bang_json_number(j->seconds), "output", r->output));
+}
+
+int train_run(cli *c, train_request *r)
+{
+    job j = {.c = c, .r = r};
+    bang_error err = {0};
+    int rc = prepare(&j, &err), status = CLI_USAGE;
+    if (rc < 0) {
+        status = cli_fail(c, &err);
+    } else if (!cli_usage_failed(c)) {
+        rc = work(&j, &err);
+        status = rc < 0 ? cli_fail(c, &err) : print_result(&j);
+    }
+    bang_text_release(&j.log);
+    bang_mlp_release(&j.mlp);
+    bang_dataset_release(&j.train);
+    bang_dataset_release(&j.validation);
+    return status;
+}

@@ -1,0 +1,333 @@
+/* What makes the report answer to the pointer and the keyboard. The page is
+ * complete without it; everything here adds to what stands in the markup and
+ * reads data-* attributes of the charts (chart_lines.c, chart_heat.c). ASCII
+ * only: CMakeLists.txt makes an array of char of it. */
+'use strict';
+(() => {
+  const root = document.documentElement;
+
+  /* Storage may be refused, e.g. for files; the choice then lasts as long as the page. */
+  const stored = (action) => { try { return action(); } catch { return null; } };
+  const asked = /theme=(light|dark)/.exec(location.hash);
+  const theme = asked ? asked[1] : stored(() => localStorage.getItem('bang-theme'));
+  /* At once, before anything is drawn. */
+  if (theme === 'light' || theme === 'dark')
+    root.dataset.theme = theme;
+
+  function make(name, properties, parent) {
+    const element = Object.assign(document.createElement(name), properties);
+    if (parent)
+      parent.append(element);
+    return element;
+  }
+
+  function draw(name, attributes, parent) {
+    const element = document.createElementNS(parent.namespaceURI, name);
+    for (const key in attributes)
+      element.setAttribute(key, attributes[key]);
+    parent.append(element);
+    return element;
+  }
+
+  /* As bang_number_short writes numbers: six digits, a real minus sign. */
+  function number(value, percent) {
+    const size = Math.abs(percent ? value * 100 : value);
+    let text = String(Number(size.toPrecision(6)));
+    if (size && (size < 1e-4 || size >= 1e7)) {
+      const [front, power] = Number(size.toPrecision(6)).toExponential().split('e');
+      const raised = power.replace('+', '').replace('-', '\u207b')
+        .replace(/\d/g, (d) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[d]);
+      text = front + '\u00d710' + raised;
+    }
+    return (value < 0 && size ? '\u2212' : '') + text + (percent ? '%' : '');
+  }
+
+  /* One box for the page, beside the pointer and inside the window. */
+  const readout = make('div', { className: 'readout', hidden: true });
+  function tell(x, y, heading, rows) {
+    readout.replaceChildren();
+    if (heading)
+      make('p', { textContent: heading }, readout);
+    for (const row of rows) {
+      const line = make('div', {}, readout);
+      if (row.color)
+        make('i', { className: row.color }, line);
+      make('span', { textContent: row.name }, line);
+      make('b', { textContent: row.value }, line);
+    }
+    readout.hidden = false;
+    const { width, height } = readout.getBoundingClientRect();
+    const left = x + 18 + width < innerWidth ? x + 18 : x - 18 - width;
+    readout.style.left = Math.max(4, left) + 'px';
+    readout.style.top = Math.max(4, Math.min(y - height / 2, innerHeight - height - 4)) + 'px';
+  }
+
+  /* The browser's own hover texts would cover the readout. */
+  function take_titles(svg) {
+    for (const title of [...svg.querySelectorAll('.plot title, .cells title')]) {
+      title.parentNode.dataset.title = title.textContent;
+      title.remove();
+    }
+  }
+
+  function read_series(group) {
+    const points = JSON.parse(group.dataset.points);
+    return { group, points, name: group.dataset.name, marks: 'marks' in group.dataset,
+      step: 'step' in group.dataset, color: /\bc(\d|n)\b/.exec(group.getAttribute('class'))[0] };
+  }
+
+  /* The point of a series at x; between two points of a line what is drawn there. */
+  function value_at(series, x, near) {
+    const { points } = series;
+    for (let i = 0; i < points.length; i++)
+      if (points[i] && Math.abs(points[i][0] - x) <= near)
+        return { y: points[i][1], error: points[i][2], band: points[i][3] };
+    for (let i = 1; i < points.length && !series.marks; i++) {
+      const a = points[i - 1], b = points[i];
+      if (!a || !b || (x - a[0]) * (x - b[0]) > 0)
+        continue;
+      let part = (x - a[0]) / (b[0] - a[0]);
+      if (series.step)
+        part = Math.round(part);
+      return { y: a[1] + part * (b[1] - a[1]), between: true };
+    }
+    return null;
+  }
+
+  function value_text(value, percent) {
+    let text = (value.between ? '\u2248 ' : '') + number(value.y, percent);
+    const width = value.error || value.band;
+    if (width)
+      text += ' \u00b1 ' + number(width, percent);
+    if (value.error && value.band)
+      text += ' (band \u00b1 ' + number(value.band, percent) + ')';
+    return text;
+  }
+
+  function enliven_lines(svg) {
+    const plot = svg.querySelector('.plot');
+    const [left, top, right, bottom] = JSON.parse(plot.dataset.area);
+    const [x_lo, x_hi, y_lo, y_hi] = JSON.parse(plot.dataset.range);
+    const percent = 'percent' in plot.dataset;
+    const all = [...plot.querySelectorAll('[data-points]')].map(read_series);
+    const cross = draw('g', { class: 'cross', 'pointer-events': 'none' }, svg);
+    const to_x = (x) => left + (x - x_lo) / (x_hi - x_lo) * (right - left);
+    const to_y = (y) => bottom - (y - y_lo) / (y_hi - y_lo) * (bottom - top);
+    const px = (x_hi - x_lo) / (right - left);
+    const shown = () => all.filter((s) => !s.group.classList.contains('off'));
+    const places = () => [...new Set(shown().flatMap((s) => s.points.filter(Boolean)
+      .map((p) => p[0])))].filter((x) => x >= x_lo && x <= x_hi).sort((a, b) => a - b);
+    let current = null;
+
+    function leave() {
+      current = null;
+      cross.replaceChildren();
+      readout.hidden = true;
+    }
+
+    function show(x, client_y) {
+      const rows = [];
+      current = x;
+      cross.replaceChildren();
+      draw('path', { d: `M${to_x(x)} ${top}V${bottom}` }, cross);
+      for (const series of shown()) {
+        const value = value_at(series, x, px * 1e-3);
+        if (!value)
+          continue;
+        rows.push({ color: series.color, name: series.name, value: value_text(value, percent) });
+        if (value.y >= y_lo && value.y <= y_hi)
+          draw('circle', { class: series.color, cx: to_x(x), cy: to_y(value.y), r: 4 }, cross);
+      }
+      const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+      const y = client_y ?? box.top + (top + bottom) / 2 * scale;
+      tell(box.left + to_x(x) * scale, y, `${plot.dataset.label || 'x'}: ${number(x)}`, rows);
+    }
+
+    /* The nearest x that a series has; a mark within reach comes before lines. */
+    function nearest(x) {
+      const closest = (list) => list.reduce((best, at) =>
+        Math.abs(at - x) < Math.abs(best - x) ? at : best, Infinity);
+      const mark = closest(shown().filter((s) => s.marks)
+        .flatMap((s) => s.points.filter(Boolean).map((p) => p[0])));
+      return Math.abs(mark - x) <= 6 * px ? mark : closest(places());
+    }
+
+    svg.addEventListener('pointermove', (event) => {
+      const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+      const at = (event.clientX - box.left) / scale, down = (event.clientY - box.top) / scale;
+      const inside = at >= left - 8 && at <= right + 8 && down >= top - 8 && down <= bottom + 8;
+      const x = inside ? nearest(x_lo + (at - left) * px) : Infinity;
+      if (Number.isFinite(x))
+        show(x, event.clientY);
+      else
+        leave();
+    });
+    svg.addEventListener('pointerleave', leave);
+    svg.addEventListener('blur', leave);
+    svg.addEventListener('keydown', (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], list = places();
+      if (event.target !== svg || !step || !list.length)
+        return;
+      event.preventDefault();
+      const at = current === null ? (step > 0 ? -1 : list.length) : list.indexOf(current);
+      show(list[Math.max(0, Math.min(list.length - 1, at + step))]);
+    });
+    svg.setAttribute('tabindex', '0');
+    svg.setAttribute('role', 'group');
+  }
+
+  function enliven_legend(svg) {
+    for (const entry of svg.querySelectorAll('.entry')) {
+      const own = svg.querySelectorAll(`.series[data-entry="${entry.dataset.entry}"]`);
+      const emphasise = (on) => {
+        svg.classList.toggle('faded', on && !entry.classList.contains('off'));
+        own.forEach((group) => group.classList.toggle('on', on));
+      };
+      const toggle = () => {
+        const off = entry.classList.toggle('off');
+        entry.setAttribute('aria-pressed', String(!off));
+        own.forEach((group) => group.classList.toggle('off', off));
+        emphasise(!off);
+      };
+      entry.setAttribute('role', 'button');
+      entry.setAttribute('tabindex', '0');
+      entry.setAttribute('aria-pressed', 'true');
+      entry.addEventListener('click', toggle);
+      entry.addEventListener('keydown', (event) => {
+        if (event.key !== 'Enter' && event.key !== ' ')
+          return;
+        event.preventDefault();
+        toggle();
+      });
+      for (const [name, on] of [['pointerenter', 1], ['focus', 1], ['pointerleave', 0], ['blur', 0]])
+        entry.addEventListener(name, () => emphasise(Boolean(on)));
+    }
+  }
+
+  function enliven_cells(svg) {
+    const outline = draw('rect', { class: 'outline', visibility: 'hidden' }, svg);
+    const leave = () => {
+      outline.setAttribute('visibility', 'hidden');
+      readout.hidden = true;
+    };
+    svg.addEventListener('pointermove', (event) => {
+      const cell = event.target.closest('.cells rect[data-title]');
+      if (!cell)
+        return leave();
+      for (const name of ['x', 'y', 'width', 'height'])
+        outline.setAttribute(name, cell.getAttribute(name));
+      outline.setAttribute('visibility', 'visible');
+      const text = cell.dataset.title, cut = text.lastIndexOf(': ');
+      tell(event.clientX, event.clientY, cell.parentNode.dataset.name,
+        [{ name: text.slice(0, cut), value: text.slice(cut + 2) }]);
+    });
+    svg.addEventListener('pointerleave', leave);
+  }
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = make('textarea', { value: text }, document.body);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+  }
+
+  function copy_button(parent, label, text) {
+    const button = make('button', { type: 'button', className: 'tool', textContent: label });
+    button.addEventListener('click', async () => {
+      await copy(text());
+      button.textContent = 'copied';
+      setTimeout(() => { button.textContent = label; }, 1500);
+    });
+    parent.append(' ', button);
+  }
+
+  /* What a cell says, with all digits where fewer are shown; '' for a dash. */
+  function plain(cell) {
+    if (cell.dataset.v)
+      return cell.dataset.v;
+    const text = cell.textContent.replace(/!+$/, cell.querySelector('.z') ? '' : '$&');
+    return text === '\u2013' ? '' : text.replace(/^\u2212/, '-').replace(/^\+(?=\d)/, '');
+  }
+
+  function csv(table) {
+    const field = (text) => /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+    const head = [...table.tHead.rows[table.tHead.rows.length - 1].cells]
+      .map((cell) => cell.dataset.name ?? cell.textContent);
+    const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].map(plain));
+    return [head, ...rows].map((row) => row.map(field).join(',') + '\n').join('');
+  }
+
+  function sort(table, heading) {
+    const down = heading.getAttribute('aria-sort') === 'ascending';
+    const at = heading.cellIndex, numeric = heading.classList.contains('n');
+    for (const other of heading.parentNode.cells)
+      other.removeAttribute('aria-sort');
+    heading.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+    const key = (row) => {
+      const text = plain(row.cells[at]);
+      return numeric ? parseFloat(text.replace(/^[(<>~\s]+/, '').replace('\u2212', '-')) : text;
+    };
+    const blank = (value) => value === '' || Number.isNaN(value);
+    const rows = [...table.tBodies[0].rows].map((row) => [key(row), row]);
+    rows.sort(([a], [b]) => {
+      if (blank(a) || blank(b)) /* always last */
+        return blank(a) - blank(b);
+      const order = numeric ? a - b : a.localeCompare(b, 'en', { numeric: true });
+      return down ? -order : order;
+    });
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }
+
+  function enliven_table(figure) {
+    const table = figure.querySelector('table');
+    for (const heading of table.tHead.rows[table.tHead.rows.length - 1].cells) {
+      const button = make('button', { type: 'button', textContent: heading.textContent });
+      button.addEventListener('click', () => sort(table, heading));
+      heading.replaceChildren(button);
+    }
+    copy_button(figure.querySelector('figcaption'), 'copy CSV', () => csv(table));
+  }
+
+  function add_theme_switch(header) {
+    const group = make('div', { className: 'theme' }, header);
+    group.setAttribute('role', 'group');
+    group.setAttribute('aria-label', 'Theme');
+    const mark = () => {
+      for (const button of group.children)
+        button.setAttribute('aria-pressed', String(button.value === (root.dataset.theme ?? 'auto')));
+    };
+    for (const value of ['auto', 'light', 'dark']) {
+      const button = make('button', { type: 'button', value, textContent: value }, group);
+      button.addEventListener('click', () => {
+        if (value === 'auto')
+          delete root.dataset.theme;
+        else
+          root.dataset.theme = value;
+        stored(() => localStorage.setItem('bang-theme', value));
+        mark();
+      });
+    }
+    mark();
+  }
+
+  document.addEventListener('DOMContentLoaded', () => {
+    root.classList.add('scripted');
+    document.body.append(readout);
+    add_theme_switch(document.querySelector('header'));
+    for (const svg of document.querySelectorAll('.chart > svg')) {
+      take_titles(svg);
+      if (svg.querySelector('.plot'))
+        enliven_lines(svg);
+      enliven_legend(svg);
+      if (svg.querySelector('.cells'))
+        enliven_cells(svg);
+    }
+    document.querySelectorAll('figure.table').forEach(enliven_table);
+    for (const command of document.querySelectorAll('.command'))
+      copy_button(command, 'copy', () => command.querySelector('code').textContent);
+  });
+})();

@@ -1,0 +1,223 @@
+/* Drives a report in a browser and holds it against its records. report.sh
+ * puts this behind the page, together with `records`, and reads the text of
+ * #findings: a line "problem: ..." each, then "done N", the number of checks. */
+'use strict';
+document.addEventListener('DOMContentLoaded', async () => {
+  const problems = [];
+  let checks = 0;
+  const check = (holds, what) => {
+    checks++;
+    if (!holds)
+      problems.push(what);
+  };
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const parse = (text) => {
+    const raised = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
+    return Number(text.replace(/\u2212/g, '-').replace(/%$/, '')
+      .replace(/\u00d710(\u207b?)([^ ]+)/, (_, sign, digits) => 'e' + (sign ? '-' : '') +
+        [...digits].map((d) => raised.indexOf(d)).join('')));
+  };
+  const close = (a, b) => Math.abs(a - b) <= 2e-5 * Math.max(Math.abs(a), Math.abs(b), 1e-300);
+  const fire = (target, name, more) =>
+    target.dispatchEvent(new PointerEvent(name, { bubbles: name !== 'pointerenter', ...more }));
+  const middle = (element) => {
+    const box = element.getBoundingClientRect();
+    return { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+  };
+  const readout = document.querySelector('.readout');
+  const told = () => all('div', readout).map((row) => ({
+    name: row.querySelector('span').textContent, value: row.querySelector('b').textContent }));
+
+  const entries = records.flatMap((record) => record.show ?? []);
+  const of_kind = (...kinds) => entries.filter((entry) => kinds.includes(entry.kind));
+  const charts = of_kind('lines', 'heat'), svgs = all('.chart > svg');
+
+  /* What stands in the page */
+  check(svgs.length === charts.length, `${svgs.length} charts for ${charts.length} entries`);
+  check(all('figure.table').length === of_kind('table').length, 'not every table is there');
+  check(all('.picture img').length === of_kind('picture').length, 'not every picture is there');
+  check(all('.facts').length === of_kind('facts').length, 'not every list of facts is there');
+  check(document.scripts.length === 2, 'text of a record became a script');
+  check(all('main b').every((b) => /^(Table|Figure) \d+\.$/.test(b.textContent)),
+    'text of a record became markup');
+  for (const image of all('.picture img')) {
+    await image.decode().catch(() => check(false, 'a picture cannot be read'));
+    check(image.naturalWidth > 0, 'a picture is empty');
+  }
+  for (const figure of all('figure'))
+    check(figure.id && figure.querySelector(`a[href="#${figure.id}"]`), 'a figure has no link');
+  check(document.documentElement.scrollWidth <= innerWidth, 'the page is wider than the window');
+  svgs.forEach((svg, i) => {
+    const box = svg.getBoundingClientRect(), where = `chart ${i + 1}`;
+    check(box.width > 100 && box.height > 100, `${where} is not drawn`);
+    for (const text of all('text', svg)) {
+      const inner = text.getBoundingClientRect();
+      check(inner.left >= box.left - 1 && inner.right <= box.right + 1 &&
+        inner.top >= box.top - 1 && inner.bottom <= box.bottom + 1,
+      `${where}: text is cut: ${text.textContent}`);
+    }
+  });
+
+  /* Every table says what its record says, and sorts. */
+  const cell_fits = (cell, value) => {
+    const text = cell.textContent.replace(/!+$/, cell.querySelector('.z') ? '' : '$&');
+    if (value === null)
+      return text === '\u2013';
+    if (typeof value === 'boolean')
+      return text === (value ? 'yes' : 'no');
+    if (typeof value === 'string')
+      return text === value || text === value.replace(/^-/, '\u2212');
+    const decimals = /^[^.]*\.(\d+)$/.exec(text.replace(/\u00d7.*/, ''));
+    const power = parse(text) / parse(text.replace(/\u00d7.*/, '')) || 1;
+    const half = 0.5000001 * 10 ** -(decimals ? decimals[1].length : 0) * power;
+    return Math.abs(parse(text) - value) <= half &&
+      Number(cell.dataset.v ?? parse(text)) === value;
+  };
+  const rows_of = (table) => [...table.tBodies[0].rows];
+  let copied;
+  Object.defineProperty(navigator, 'clipboard', {
+    value: { writeText: async (text) => { copied = text; } } });
+  for (const [i, entry] of of_kind('table').entries()) {
+    const figure = document.getElementById(`table-${i + 1}`), table = figure.querySelector('table');
+    const where = `table ${i + 1}`, rows = rows_of(table), heads = [...table.tHead.rows].pop().cells;
+    check(rows.length === entry.rows.length, `${where} has ${rows.length} rows`);
+    check([...heads].every((cell, c) => cell.textContent === entry.columns[c]),
+      `${where}: the names of the columns differ`);
+    entry.rows.forEach((row, r) => row.forEach((value, c) =>
+      check(cell_fits(rows[r].cells[c], value),
+        `${where}, row ${r + 1}: "${rows[r].cells[c].textContent}" for ${value}`)));
+    figure.querySelector('.tool').click();
+    await null;
+    const lines = copied.split('\n');
+    check(lines.length === entry.rows.length + 2 && lines[lines.length - 1] === '',
+      `${where}: the CSV has ${lines.length} lines`);
+    check(!entry.groups || lines[0].includes(`${entry.groups[1][0]}: ${entry.columns[1]}`),
+      `${where}: the CSV does not name its groups: ${lines[0]}`);
+    entry.columns.forEach((_, c) => {
+      const numbers = entry.rows.map((row) => row[c]).filter((v) => v !== null);
+      if (!numbers.every((v) => typeof v === 'number'))
+        return;
+      for (const down of [false, true]) {
+        heads[c].querySelector('button').click();
+        const want = [...numbers].sort((a, b) => down ? b - a : a - b);
+        check(rows_of(table).every((row, r) => cell_fits(row.cells[c], want[r] ?? null)),
+          `${where}, column ${c + 1}: not sorted`);
+      }
+    });
+  }
+
+  /* Line charts: all values at the place of the pointer; legends. */
+  const check_lines = (svg, entry, where) => {
+    const plot = svg.querySelector('.plot'), factor = entry.percent ? 100 : 1;
+    if (!plot)
+      return check(svg.textContent.includes('no data'), `${where}: neither data nor a word about it`);
+    const [left, top, right, bottom] = JSON.parse(plot.dataset.area);
+    const [lo, hi] = JSON.parse(plot.dataset.range);
+    const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+    const series = [...entry.series].sort((a, b) => Boolean(a.points) - Boolean(b.points));
+    const x = series[0].x[Math.floor(series[0].x.length / 3)];
+    fire(svg, 'pointermove', { clientY: box.top + (top + bottom) / 2 * scale,
+      clientX: box.left + (left + (x - lo) / (hi - lo) * (right - left)) * scale });
+    check(!readout.hidden, `${where}: no readout`);
+    check(close(parse(readout.querySelector('p').textContent.split(': ').pop()), x),
+      `${where}: ${readout.querySelector('p').textContent} instead of ${x}`);
+    check(all('.cross path', svg).length === 1, `${where}: no crosshair`);
+    const lines = told();
+    for (const one of series) {
+      const at = one.x.indexOf(x), line = lines.find((row) => row.name === (one.name ?? '') && !row.used);
+      if (at < 0 || one.y[at] === null)
+        continue;
+      check(line, `${where}: ${one.name} is not told`);
+      if (!line)
+        continue;
+      line.used = true;
+      const [y, error] = line.value.replace(/ \(band.*/, '').split(' \u00b1 ');
+      const width = one.error?.[at] || one.band?.[at];
+      check(close(parse(y), one.y[at] * factor), `${where}: ${line.value} for ${one.y[at]}`);
+      check(width ? error && close(parse(error), width * factor) : !error,
+        `${where}: ${line.value} with the error ${width}`);
+    }
+    fire(svg, 'pointerleave');
+    check(readout.hidden && !all('.cross path', svg).length, `${where}: the readout stays`);
+    svg.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+    check(!readout.hidden, `${where}: no readout by keyboard`);
+    svg.dispatchEvent(new FocusEvent('blur'));
+  };
+  const check_legend = (svg, where) => {
+    for (const entry of all('.entry', svg)) {
+      const own = all(`.series[data-entry="${entry.dataset.entry}"]`, svg);
+      const state = () => `${entry.getAttribute('aria-pressed')} ` +
+        own.every((group) => getComputedStyle(group).display === 'none');
+      check(svg.querySelector('.plot') === null || own.length > 0, `${where}: an entry without series`);
+      check(entry.tabIndex === 0 && state().startsWith('true'), `${where}: no button`);
+      fire(entry, 'pointerenter');
+      check(svg.classList.contains('faded'), `${where}: no emphasis`);
+      fire(entry, 'click');
+      check(state() === 'false true', `${where}: a click does not hide: ${state()}`);
+      entry.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
+      check(state().startsWith('true') && (!own.length || state() === 'true false'),
+        `${where}: Enter does not show again`);
+      fire(entry, 'pointerleave');
+      check(!svg.classList.contains('faded'), `${where}: emphasis stays`);
+    }
+  };
+  const check_cells = (svg, entry, where) => {
+    const cells = all('rect[data-title]', svg), factor = entry.percent ? 100 : 1;
+    const values = entry.panels.flatMap((panel) => panel.values.flat()).filter((v) => v !== null);
+    check(cells.length === values.length, `${where}: ${cells.length} cells`);
+    cells.forEach((cell, i) => {
+      fire(cell, 'pointermove', middle(cell));
+      const value = told()[0]?.value ?? '';
+      check(close(parse(value), values[i] * factor), `${where}: ${value} for ${values[i]}`);
+    });
+    const outline = svg.querySelector('.outline'), last = cells[cells.length - 1];
+    check(outline.getAttribute('visibility') === 'visible' &&
+      outline.getAttribute('x') === last.getAttribute('x'), `${where}: no outline`);
+    fire(svg, 'pointerleave');
+    check(readout.hidden, `${where}: the readout stays`);
+  };
+  charts.forEach((entry, i) => {
+    const where = `chart ${i + 1}`;
+    (entry.kind === 'lines' ? check_lines : check_cells)(svgs[i], entry, where);
+    check_legend(svgs[i], where);
+  });
+
+  /* Themes: text stands out from its ground, and the switch works. */
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\d.]+/g).map(Number);
+    return (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+  };
+  const check_theme = (dark) => {
+    const style = (element) => getComputedStyle(element);
+    const ground = light(style(document.body).backgroundColor);
+    check(dark ? ground < 0.15 : ground > 0.9, `the ground is ${ground}`);
+    for (const chart of all('.chart')) {
+      const card = light(style(chart).backgroundColor);
+      check(Math.abs(card - ground) < 0.1, `a chart glares: ${card}`);
+      check(style(chart.querySelector('.ground')).fill === 'none', 'a chart keeps its ground');
+      for (const text of all('text:not(.cells text)', chart))
+        check(Math.abs(light(style(text).fill) - card) > 0.4, `pale: ${text.textContent}`);
+      for (const group of all('.series', chart))
+        check(Math.abs(light(style(group).color) - card) > 0.25, 'a pale series');
+      for (const text of all('.cells text', chart)) {
+        const cell = text.previousElementSibling;
+        check(Math.abs(light(style(text).fill) - light(style(cell).fill)) > 0.35,
+          `a pale value: ${text.textContent}`);
+      }
+    }
+  };
+  check_theme(expect_dark);
+  const [auto, ...others] = all('.theme button');
+  for (const button of others) {
+    button.click();
+    check(button.getAttribute('aria-pressed') === 'true', 'the switch does not move');
+    check_theme(button.value === 'dark');
+  }
+  auto.click();
+  check(!('theme' in document.documentElement.dataset), 'auto does not follow the system');
+
+  const findings = document.createElement('pre');
+  findings.id = 'findings';
+  findings.textContent = `\n${problems.map((line) => `problem: ${line}\n`).join('')}done ${checks}\n`;
+  document.body.replaceChildren(findings);
+});

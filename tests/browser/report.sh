@@ -1,0 +1,86 @@
+#!/bin/sh
+# Opens reports in Chromium, light and dark, wide and narrow: nothing on the
+# console, every chart drawn, tables with exactly the numbers of the records,
+# and everything that answers to the pointer answers (report.js beside this).
+# showcase.jsonl holds every kind of entry, with hostile and long texts. Shows
+# on damaged reports that it would notice.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+bang=$(cd "${BANG_BUILD:-$here/../../build}" && pwd)/bang
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+    echo "chromium is not installed"
+    [ ! -e /etc/debian_version ] || exit 1
+    exit 77
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# page REPORT RECORDS DARK: the report with the test behind it
+page() {
+    sed '/^<\/body>$/,$d' "$1"
+    echo '<script>'
+    echo "const expect_dark = $3, records = ["
+    # Text in a script: no tag may end it.
+    sed 's/</\\u003c/g; $!s/$/,/' "$2"
+    echo '];'
+    cat "$here/report.js"
+    echo '</script></body></html>'
+}
+
+# try NAME REPORT RECORDS DARK WIDTH FRAGMENT [OPTION]: prints what is wrong
+try() {
+    page "$2" "$3" "$4" >"$work/page.html"
+    rm -rf "$work/profile"
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --disable-dev-shm-usage --user-data-dir="$work/profile" --window-size="$5,900" \
+        --enable-logging=stderr --virtual-time-budget=20000 ${7:+"$7"} \
+        --dump-dom "file://$work/page.html$6" >"$work/dom" 2>"$work/log" </dev/null ||
+        echo "$1: the browser fails: $(tail -n 1 "$work/log")"
+    grep CONSOLE "$work/log" | sed "s/^/$1: /"
+    sed -n "s/^problem: /$1: /p" "$work/dom"
+    grep -q '^done [1-9]' "$work/dom" || echo "$1: the test does not come to its end"
+}
+
+# expect_none ...: as try, and there is nothing wrong
+expect_none() {
+    found=$(try "$@")
+    [ -z "$found" ] && return
+    printf '%s\n' "$found" | head -n 20
+    failed=1
+}
+
+mkdir "$work/showcase"
+cp "$here/showcase.jsonl" "$work/showcase/results.jsonl"
+"$bang" report "$work/showcase" -o "$work/showcase/report.html" --quiet || exit 1
+"$bang" reproduce theory -o "$work/theory" --quiet || exit 1
+
+for name in showcase theory; do
+    report=$work/$name/report.html records=$work/$name/results.jsonl
+    expect_none "$name, light" "$report" "$records" false 1400 '#theme=light'
+    expect_none "$name, dark and narrow" "$report" "$records" true 420 '#theme=dark'
+    if sed 's|xmlns="http://www.w3.org/2000/svg"||g' "$report" | grep -nE 'https?:|//[a-z]+[.]'; then
+        echo "$name: the report refers to something outside"
+        failed=1
+    fi
+done
+report=$work/showcase/report.html records=$work/showcase/results.jsonl
+expect_none "as the system" "$report" "$records" true 1400 '' --blink-settings=preferredColorScheme=0
+
+# damaged WHAT SED-SCRIPT: the damage is noticed
+damaged() {
+    sed "$2" "$report" >"$work/damaged.html"
+    if cmp -s "$report" "$work/damaged.html"; then
+        echo "the check itself is broken: nothing to damage: $1"
+        failed=1
+    elif [ -z "$(try "$1" "$work/damaged.html" "$records" false 1400 '#theme=light')" ]; then
+        echo "the check itself is broken: it does not notice $1"
+        failed=1
+    fi
+}
+damaged 'another number' 's|>97.1</td>|>97.2</td>|'
+damaged 'a message on the console' "s|^'use strict';|&console.warn('hello');|"
+damaged 'a chart that cannot be read' 's|data-points="\[|&[|'
+exit $failed

@@ -1,0 +1,58 @@
+# Training: the same bytes again, reduced or not; problems before any work.
+# shellcheck source=/dev/null disable=SC2154
+. "$here/digits.inc"
+bang data make multicolor -o train -q
+bang data make multicolor --split test -o test -q
+
+# what differs from run to run and from machine to machine
+hide() { sed -e '/^speed/d' -e 's/^loss .*/loss/' -e 's/"loss":[^,]*/"loss":L/' -e 's/"seconds":[^,]*/"seconds":S/' -e 's/"rate":0[.]00[0-9]*/"rate":R/'; }
+
+run train --help
+run train --data train --val test --epochs 30 --batch 20 -o a.safetensors --log a.jsonl | hide
+hide <a.jsonl
+run train --data train --val test --epochs 30 --batch 20 -o b.safetensors --json | hide
+cmp a.safetensors b.safetensors && echo same again
+run train --data train --epochs 30 --batch 20 --threads 1 -q -o b.safetensors
+cmp a.safetensors b.safetensors && echo same without --val
+run train --data multicolor --epochs 30 --batch 20 -q -o b.safetensors
+cmp a.safetensors b.safetensors && echo same by name
+bang train --data train --epochs 30 --batch 20 --seed 2 -q -o b.safetensors
+cmp -s a.safetensors b.safetensors || echo another seed, another network
+run train --data train --val test --epochs 30 --batch 20 --no-reduction -o b.safetensors --json | hide
+head -c 200 a.safetensors | tr -d '\0' | grep -ao '"__metadata__":{[^}]*}'
+head -c 200 a.safetensors | grep -ao '"0[.]weight":{"dtype":"F32","shape":[^,]*,[^,]*'
+
+# every option of the recipe
+run train --data train --val test --hidden 30 --activation gelu --loss mse --steps 250 --batch 7 --lr 0.05 --optimizer sgd --momentum 0.9 --weight-decay 0.0001 --warmup 5 --schedule cosine --clip-norm 1 -o b.safetensors | hide
+run train --data train --hidden 0 --steps 400 --optimizer adam --weight-decay 0.0001 --schedule step --step-every 100 --step-factor 0.5 -o b.safetensors | hide
+run train --data train --val test --epochs 60 --label-smoothing 0.1 --smoothing-mode others --mixup 0.2 --activation tanh -o b.safetensors | hide
+run train --data train --val test --steps 150 --smoothing-mode classy_vision --label-smoothing 0.1 --lr 0.002 -o b.safetensors --log b.jsonl --log-every 60 --json | hide
+hide <b.jsonl
+
+# from a network: no steps, no change; then some
+run train --data train --init a.safetensors --steps 0 -o c.safetensors | hide
+cmp a.safetensors c.safetensors && echo unchanged
+run train --data train --init a.safetensors --steps 3 -o c.safetensors | hide
+cmp -s a.safetensors c.safetensors || echo changed
+
+# refused before any work
+run train
+run train --arch vit --data train -o d
+run train --arch clip --data train -o d
+run train --arch cnn --hidden 64,x --activation silu --loss hinge --optimizer lion --schedule linear --smoothing-mode all --epochs 3 --steps 3 --batch 0 --warmup -1 --step-every 0 --log-every 0 --data train -o d extra
+run train --data train --steps -1 -o d
+run train --data train --epochs -2 --lr -1 --momentum 2 --weight-decay -1 --clip-norm -1 --label-smoothing 2 --mixup -1 -o d
+run train --data train -o missing/d --log missing/e
+run train --data train -o d --log d
+run train --data nothing -o d
+run train --data cache -o d
+run train --data train --val mnist -o d
+run train --data train --epochs 1 --warmup 100 -o d
+run train --data train --init a.safetensors --hidden 64 -o d
+run train --data mnist --init a.safetensors -o d
+run train --data train --init ten -o d
+run train --data train --optimizer adamw --momentum 0.9 -o d
+run train --data train --lr 1e30 --optimizer sgd --log diverged.jsonl -o d
+grep -c step diverged.jsonl
+find . -name '*part*'
+ls d missing 2>&1
