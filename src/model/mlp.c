@@ -129,8 +129,9 @@ int bang_mlp_expand(bang_mlp *mlp, const bang_mlp *reduced, const bang_columns *
     for (size_t i = 0; i < columns->width; i++)
         for (size_t j = 0; j < n; j++)
             change[columns->group[i] * n + j] -= decay * (double)mlp->weight[0][i * n + j];
-    for (size_t i = 0; i < columns->group_count * n; i++)
-        change[i] = (change[i] + (double)reduced->weight[0][i]) / columns->multiplicity[i / n];
+    for (size_t g = 0; g < columns->group_count; g++)
+        for (size_t i = g * n; i < (g + 1) * n; i++)
+            change[i] = (change[i] + (double)reduced->weight[0][i]) / columns->multiplicity[g];
     for (size_t i = 0; i < columns->width; i++)
         for (size_t j = 0; j < n; j++) {
             float *w = &mlp->weight[0][i * n + j];

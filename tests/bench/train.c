@@ -211,7 +211,7 @@ static void verdict(const char *what, double ours, double theirs, double goal, d
 }
 
 /* Steps per core-second: dense and reduced beside PyTorch, in turns. */
-static double compare_one(const set *dense, const set *reduced, worker *torch)
+static void compare_one(const set *dense, const set *reduced, worker *torch)
 {
     enum { DENSE = 150, REDUCED = 3000, TORCH = 60 };
     double best[3] = {INFINITY, INFINITY, INFINITY}, seconds;
@@ -230,7 +230,6 @@ static double compare_one(const set *dense, const set *reduced, worker *torch)
         printf("one model, steps per core-second: dense %.0f, reduced %.0f\n", 1 / best[0],
                1 / best[1]);
     }
-    return best[1];
 }
 
 /* Steps per second of wall time: as many models as there are at once beside
