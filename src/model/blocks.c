@@ -118,6 +118,10 @@ static int rich(const search *s, size_t group)
     return 0;
 }
 
+/* A column that is nearly always zero costs less as a number. It would also make
+ * blocks of other data sets differ that have the same numbers otherwise. */
+#define LEAST_FILLED 0.0625
+
 /* Candidates come in bundles, so that each row is fetched once for all of a
  * bundle. */
 enum { BUNDLE = 128 };
@@ -136,7 +140,7 @@ static int draft_bundle(search *s, const uint32_t *group, size_t count)
     for (size_t j = 0; j < count; j++) {
         levels l;
         double filled;
-        if (!code_column(s, &l, s->bits + j * s->rows, &filled))
+        if (!code_column(s, &l, s->bits + j * s->rows, &filled) || filled < LEAST_FILLED)
             continue;
         size_t d = 0;
         while (d < s->draft_count && !join(s, &s->drafts[d], group[j], filled))
