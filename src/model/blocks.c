@@ -16,7 +16,8 @@ typedef struct levels {
 
 typedef struct block_draft {
     size_t size, code_count;
-    uint32_t *column;       /* (group_count) */
+    uint32_t *column; /* (capacity) */
+    size_t capacity;
     uint8_t *codes;         /* (rows) */
     size_t row[CODES_MAX];  /* a row that shows each code */
     double numbers_per_row; /* that are not zero: what coding saves */
@@ -72,6 +73,13 @@ static int join(search *s, block_draft *draft, size_t group, double filled)
         }
         s->joint[i] = (uint8_t)*code;
     }
+    if (draft->size == draft->capacity) {
+        uint32_t *grown = realloc(draft->column, 2 * draft->capacity * sizeof *grown);
+        if (!grown)
+            return 0; /* the column stays outside, which is right too */
+        draft->column = grown;
+        draft->capacity *= 2;
+    }
     memcpy(draft->codes, s->joint, s->rows);
     memcpy(draft->row, row, sizeof row);
     draft->code_count = count;
@@ -88,7 +96,8 @@ static int start_draft(search *s, const levels *l, size_t group, double filled)
     s->drafts = grown;
     block_draft *draft = &s->drafts[s->draft_count];
     *draft = (block_draft){.size = 1, .code_count = l->count, .numbers_per_row = filled};
-    draft->column = calloc(s->columns->group_count, sizeof *draft->column);
+    draft->capacity = 4;
+    draft->column = calloc(draft->capacity, sizeof *draft->column);
     draft->codes = malloc(s->rows ? s->rows : 1);
     s->draft_count++; /* so that what there is of it is freed */
     if (!draft->column || !draft->codes)
@@ -134,6 +143,19 @@ static void fetch_bundle(const search *s, const uint32_t *group, size_t count)
             s->bits[j * s->rows + i] = inputs_bits(s->inputs, i * c->width + c->first[group[j]]);
 }
 
+/* Columns that go together lie together, or all go together: trying every draft
+ * would take long in wide data. */
+enum { DRAFTS_TRIED = 4, DRAFTS_MAX = 4000 };
+
+static int join_some(search *s, size_t group, double filled)
+{
+    for (size_t d = 0; d < s->draft_count; d++)
+        if ((d < DRAFTS_TRIED || d + DRAFTS_TRIED >= s->draft_count) &&
+            join(s, &s->drafts[d], group, filled))
+            return 1;
+    return 0;
+}
+
 static int draft_bundle(search *s, const uint32_t *group, size_t count)
 {
     fetch_bundle(s, group, count);
@@ -142,10 +164,8 @@ static int draft_bundle(search *s, const uint32_t *group, size_t count)
         double filled;
         if (!code_column(s, &l, s->bits + j * s->rows, &filled) || filled < LEAST_FILLED)
             continue;
-        size_t d = 0;
-        while (d < s->draft_count && !join(s, &s->drafts[d], group[j], filled))
-            d++;
-        if (d == s->draft_count && start_draft(s, &l, group[j], filled) < 0)
+        if (!join_some(s, group[j], filled) && s->draft_count < DRAFTS_MAX &&
+            start_draft(s, &l, group[j], filled) < 0)
             return -1;
     }
     return 0;

@@ -68,28 +68,30 @@ void bang_columns_release(bang_columns *columns)
     *columns = (bang_columns){0};
 }
 
-/* Parts every group by the values of this row. Groups keep the order of their
- * first columns, so the result does not depend on the order of rows. */
-static void split(bang_columns *c, const uint32_t *row, uint32_t *next, uint32_t *old)
+/* Parts every group by the values of this row: columns stay together that were
+ * and that show the same. Groups keep the order of their first columns, so the
+ * result does not depend on the order of rows. table (slots, a power of two of
+ * at least twice the width) finds the group of what was seen before. */
+static void split(bang_columns *c, const uint32_t *row, uint32_t *table, size_t slots)
 {
-    memcpy(old, c->group, c->width * sizeof *old);
-    size_t old_count = c->group_count;
+    const uint32_t free_slot = UINT32_MAX;
+    memset(table, 0xff, slots * sizeof *table);
     c->group_count = 0;
-    /* next[g]: last of the new groups that came out of old group g, chained
-     * through multiplicity, which is counted anew below */
-    for (size_t g = 0; g < old_count; g++)
-        next[g] = UINT32_MAX;
     for (size_t j = 0; j < c->width; j++) {
-        uint32_t g = next[old[j]];
-        while (g != UINT32_MAX && row[c->first[g]] != row[j])
-            g = c->multiplicity[g];
-        if (g == UINT32_MAX) {
-            g = (uint32_t)c->group_count++;
-            c->first[g] = (uint32_t)j;
-            c->multiplicity[g] = next[old[j]];
-            next[old[j]] = g;
+        uint32_t old = c->group[j], found;
+        uint64_t hash = ((uint64_t)old << 32 | row[j]) * 0x9e3779b97f4a7c15u;
+        size_t slot = (size_t)(hash >> 20) & (slots - 1);
+        /* columns before j have their new group already; multiplicity keeps the
+         * old one of each new group for as long as they are counted anew below */
+        while ((found = table[slot]) != free_slot &&
+               (row[c->first[found]] != row[j] || c->multiplicity[found] != old))
+            slot = (slot + 1) & (slots - 1);
+        if (found == free_slot) {
+            found = table[slot] = (uint32_t)c->group_count++;
+            c->first[found] = (uint32_t)j;
+            c->multiplicity[found] = old;
         }
-        c->group[j] = g;
+        c->group[j] = found;
     }
     memset(c->multiplicity, 0, c->group_count * sizeof *c->multiplicity);
     for (size_t j = 0; j < c->width; j++)
@@ -160,7 +162,8 @@ static int holds_sixteen(const bang_columns *c, const uint32_t *leader, const ui
 typedef struct refinement {
     uint32_t *leader; /* (width) the first column of each column's group */
     uint32_t *row;    /* (width) a row as 32-bit patterns */
-    uint32_t *next, *old;
+    uint32_t *table;  /* (slots) */
+    size_t slots;
     bytes16 *turned; /* (width + 16) */
 } refinement;
 
@@ -178,12 +181,12 @@ static void refine_row(bang_columns *c, refinement *r, const bang_array *inputs,
             return;
         for (size_t j = 0; j < c->width; j++)
             r->row[j] = bytes[j];
-        split(c, r->row, r->next, r->old);
+        split(c, r->row, r->table, r->slots);
     } else {
         const uint32_t *words = (const uint32_t *)inputs->data + i * c->width;
         if (holds_u32(c, r->leader, words))
             return;
-        split(c, words, r->next, r->old);
+        split(c, words, r->table, r->slots);
     }
     find_leaders(c, r->leader);
 }
@@ -197,10 +200,11 @@ int bang_columns_refine(bang_columns *c, const bang_array *inputs, bang_error *e
     refinement r = {0};
     r.leader = bang_arena_alloc(&arena, c->width, sizeof *r.leader);
     r.row = bang_arena_alloc(&arena, c->width, sizeof *r.row);
-    r.next = bang_arena_alloc(&arena, c->width, sizeof *r.next);
-    r.old = bang_arena_alloc(&arena, c->width, sizeof *r.old);
+    for (r.slots = 4; r.slots < 2 * c->width;)
+        r.slots *= 2;
+    r.table = bang_arena_alloc(&arena, r.slots, sizeof *r.table);
     r.turned = bang_arena_alloc(&arena, c->width + SIDE, sizeof *r.turned);
-    if (!r.leader || !r.row || !r.next || !r.old || !r.turned) {
+    if (!r.leader || !r.row || !r.table || !r.turned) {
         bang_arena_release(&arena);
         return bang_fail_memory(err);
     }
