@@ -21,8 +21,8 @@ typedef struct task {
 static void show_table(json_t *show, const task *t, const color_column kinds[KINDS],
                        const color_column gains[KINDS])
 {
-    static const char *const names[] = {"p",    kind_names[0], "mean", "gain", "mean",
-                                        "gain", "mean",        "gain", NULL};
+    static const char *const names[] = {"p",    "single network", "mean", "gain", "mean",
+                                        "gain", "mean",           "gain", NULL};
     char note[320];
     snprintf(note, sizeof note,
              "Means over %zu networks and %zu pairs (%zu seeds). gain: over the mean of the pair's "

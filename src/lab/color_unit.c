@@ -228,7 +228,7 @@ static int inspect(json_t *result, const wave *w, size_t index, bang_error *err)
     o.test = 1;
     o.count = d->test[0].count < IMAGES ? d->test[0].count : IMAGES;
     bang_mlp *dense = calloc(plan->models, sizeof *dense);
-    const bang_mlp **models = calloc(plan->models, sizeof *models);
+    const bang_mlp **models = calloc(plan->models, sizeof(const bang_mlp *));
     int rc = dense && models ? render(&images, &labels, w->mnist, &o, err) : bang_fail_memory(err);
     for (size_t m = 0; m < plan->models && rc == 0; m++) {
         bang_train_options training = color_training(plan, w->unit[index], m);
@@ -346,7 +346,7 @@ static int run_missing(json_t **result, const color_plan *plan, const bang_mnist
     bang_progress_step(options->progress, done, w.total);
     w.scratch = calloc((size_t)threads, sizeof *w.scratch);
     w.unit = calloc(plan->seeds, sizeof *w.unit);
-    json_t **fresh = calloc(plan->seeds, sizeof *fresh);
+    json_t **fresh = calloc(plan->seeds, sizeof(json_t *));
     if (!w.scratch || !w.unit || !fresh)
         rc = bang_fail_memory(err);
     for (size_t next = 0; rc == 0 && next < plan->seeds;) {
@@ -381,7 +381,7 @@ void color_unit_key(char *out, size_t size, const color_plan *plan, size_t unit)
 int color_units(json_t **out, const color_plan *plan, const char *summary, const bang_mnist *mnist,
                 const bang_lab_options *options, bang_error *err)
 {
-    json_t **result = calloc(plan->seeds, sizeof *result), *earlier = NULL;
+    json_t **result = calloc(plan->seeds, sizeof(json_t *)), *earlier = NULL;
     json_t *settings = color_plan_options(plan, mnist->digest);
     int rc = result && settings ? lab_recall(&earlier, summary, settings, options, err)
                                 : bang_fail_memory(err);

@@ -146,7 +146,7 @@ json_t *lab_numbers(const double *values, size_t count)
 
 static int describe_machine(json_t *result, json_t *show, void *context, bang_error *err)
 {
-    const bang_lab_options *options = context;
+    const bang_lab_options *options = *(const bang_lab_options *const *)context;
     char processor[128], cores[32], scale[96];
     (void)err;
     bang_machine_processor(processor, sizeof processor);
@@ -177,7 +177,7 @@ int bang_lab_describe_machine(const bang_lab_options *options, bang_error *err)
                                            .key = "machine",
                                            .options = json_object(),
                                            .measure = describe_machine,
-                                           .context = (void *)(uintptr_t)options},
+                                           .context = &options},
                          options, err);
     json_decref(result);
     return rc;
