@@ -43,7 +43,7 @@ static void test_verdicts(void **state)
          "{\"kind\":\"verdict\",\"claim\":\"D wins\",\"holds\":\"maybe\"}]");
     has("Of 3 claims checked, 1 holds, 1 holds partly and 1 does not.");
     has("<p>A wins</p><p class=\"because\">by 3</p>");
-    has("&quot;holds&quot; is &quot;maybe&quot;, not yes, partly or no.");
+    has("&quot;holds&quot; is &quot;maybe&quot;, not yes, partly, no or open.");
     assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 2);
     assert_int_equal(count_of(html, "<span class=\"chip partly\">"), 2);
     assert_int_equal(count_of(html, "<span class=\"chip no\">"), 2);

@@ -23,7 +23,7 @@ typedef struct request {
 
 static const char summary[] =
     "occlusion: makes one cell of a grid over the images black after the other and measures\n"
-    "how far the outputs move (Euclidean norm, mean over the images) and what accuracy is\n"
+    "how far the output of the true class moves (mean over the images) and what accuracy is\n"
     "left; of each network, and of the mean of their logits. The PNG shows a heat map of\n"
     "each side by side on one scale, the CSV has the numbers. DATA is a folder with\n"
     "images.npy and labels.npy, or a name as bang data list shows them.";

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
@@ -28,6 +29,8 @@ static const char summary[] =
     "                 and a new draw of colours for every seed\n"
     "  published      64 images, 4,501 steps, one draw for all seeds\n"
     "  paper          as the text reads: one hidden layer, the official test digits";
+
+enum { NOT_GIVEN = INT32_MIN };
 
 typedef struct request {
     const char *output;
@@ -68,9 +71,9 @@ static void choose_experiments(cli *c, request *r)
     if (r->protocol_name && bang_color_find_protocol(&r->protocol, r->protocol_name) < 0)
         cli_problem(c, "--protocol: %.40s is none: choose default, published or paper",
                     r->protocol_name);
-    if (r->seeds < 0 || r->seeds > 10000)
+    if (r->seeds != NOT_GIVEN && (r->seeds < 1 || r->seeds > 10000))
         cli_problem(c, "--seeds: %lld is not possible: choose 1 to 10000", (long long)r->seeds);
-    if (r->models < 0 || r->models > 1024)
+    if (r->models != NOT_GIVEN && (r->models < 1 || r->models > 1024))
         cli_problem(c, "--models: %lld is not possible: choose 1 to 1024", (long long)r->models);
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
@@ -116,16 +119,25 @@ static int write_tables(const char *folder, bang_error *err)
     return rc;
 }
 
-/* A fresh run starts with no records. */
-static int clear_records(const char *folder, bang_error *err)
+/* A fresh run starts with no records. Those of an earlier one are set aside, in
+ * case --resume was forgotten; its report goes, as it would contradict them. */
+static int set_records_aside(const cli *c, const char *folder, bang_error *err)
 {
     char *path = bang_path_join(folder, "results.jsonl");
-    if (!path)
-        return bang_fail_memory(err);
-    int failed = unlink(path) < 0 && errno != ENOENT;
-    int rc =
-        failed ? bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno)) : 0;
+    char *aside = bang_path_join(folder, "results.old.jsonl");
+    char *report = bang_path_join(folder, "report.html");
+    int rc = path && aside && report ? 0 : bang_fail_memory(err);
+    if (rc == 0 && rename(path, aside) == 0) {
+        unlink(report);
+        if (!c->quiet)
+            fprintf(stderr, "bang reproduce: %s: earlier records are now results.old.jsonl\n",
+                    folder);
+    } else if (rc == 0 && errno != ENOENT) {
+        rc = bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno));
+    }
     free(path);
+    free(aside);
+    free(report);
     return rc;
 }
 
@@ -135,7 +147,10 @@ static int lock_folder(int *lock, const char *path, const char *folder, bang_err
     *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*lock < 0)
         return bang_fail(err, BANG_EIO, "%s: cannot be written: %s", folder, strerror(errno));
-    if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
+    /* A lock on a file that its holder has just removed holds nothing. */
+    struct stat ours, there;
+    if (flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &ours) == 0 &&
+        stat(path, &there) == 0 && ours.st_ino == there.st_ino)
         return 0;
     close(*lock);
     *lock = -1;
@@ -155,14 +170,14 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     options.threads = (int)c->threads;
     options.cancel = cli_cancel();
     options.protocol = r->protocol;
-    options.seeds = (size_t)r->seeds;
-    options.models = (size_t)r->models;
+    options.seeds = r->seeds == NOT_GIVEN ? 0 : (size_t)r->seeds;
+    options.models = r->models == NOT_GIVEN ? 0 : (size_t)r->models;
     int lock = -1, rc = bang_folder_create(r->output, err);
     char *lock_path = bang_path_join(r->output, ".reproduce.lock");
     if (rc == 0)
         rc = lock_path ? lock_folder(&lock, lock_path, r->output, err) : bang_fail_memory(err);
     if (rc == 0 && !r->resume)
-        rc = clear_records(r->output, err);
+        rc = set_records_aside(c, r->output, err);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         json_t *result = json_object();
         cli_bar_start(&bar, c, r->experiments[i]->name);
@@ -191,7 +206,7 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
 
 int cmd_reproduce(int argc, char **argv)
 {
-    request r = {0};
+    request r = {.seeds = NOT_GIVEN, .models = NOT_GIVEN};
     cli_option options[] = {
         {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
         {"quick", 0, NULL, "a scale that ends within minutes, the paper's where possible (default)",
@@ -202,7 +217,8 @@ int cmd_reproduce(int argc, char **argv)
          &r.protocol_name},
         {"seeds", 0, "N", "data draws on coloured digits instead of what the scale has",
          cli_read_whole, &r.seeds},
-        {"models", 0, "M", "networks for each of them", cli_read_whole, &r.models},
+        {"models", 0, "M", "networks for each of them (occlusion takes two)", cli_read_whole,
+         &r.models},
         {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
          &r.resume},
         {0},

@@ -7,15 +7,13 @@
 
 int inputs_init(inputs *out, const bang_dataset *set, int reduce, bang_error *err)
 {
-    enum { GROUPS_MOST = 65536 }; /* what rows can reduce to */
     *out = (inputs){.set = set};
-    int rc = reduce ? bang_columns_init(&out->columns, set->width, err) : 0;
+    int rc = reduce ? bang_columns_init(&out->columns, set->width, err)
+                    : bang_columns_init_all(&out->columns, set->width, err);
     if (rc == 0 && reduce)
         rc = bang_columns_refine(&out->columns, &set->inputs, err);
-    if (rc == 0 && (!reduce || out->columns.group_count > GROUPS_MOST)) {
-        bang_columns_release(&out->columns);
-        rc = bang_columns_init_all(&out->columns, set->width, err);
-    }
+    if (rc == 0 && reduce)
+        bang_columns_settle(&out->columns);
     if (rc == 0)
         rc = reduce ? bang_rows_init(&out->rows, &out->columns, &set->inputs, err)
                     : bang_rows_init_dense(&out->rows, &out->columns, &set->inputs, err);
@@ -89,6 +87,12 @@ static int run_piece(double *accuracy, piece *p, const bang_mlp *reduced, size_t
                                    how->cancel, err);
         if (rc < 0)
             return rc;
+        for (size_t i = 0; i < p->count * p->classes; i++)
+            if (!isfinite(p->logits[i]))
+                return bang_fail(err, BANG_EDATA,
+                                 "network %zu: its output for input %zu is not finite: its weights "
+                                 "or the data are broken",
+                                 m + 1, p->first + i / p->classes);
         accuracy[m] += (double)count_right(p, p->logits);
         add_outputs(sum, p, how->probabilities);
     }

@@ -69,9 +69,8 @@ static int prepare(job *j, bang_error *err)
     if (j->validation.count && j->validation.width != j->train.width)
         cli_problem(j->c, "--val %.200s: its inputs have %zu numbers: those of %.200s have %zu",
                     r->validation, j->validation.width, r->data, j->train.width);
-    size_t classes = j->train.classes, other = j->validation.classes;
     r->width[0] = j->train.width;
-    r->width[r->layers] = classes > other ? classes : other;
+    r->width[r->layers] = j->train.classes;
     j->epoch_steps = (j->train.count + o->batch - 1) / o->batch;
     if (r->steps == TRAIN_NOT_GIVEN) {
         uint64_t epochs = r->epochs == TRAIN_NOT_GIVEN ? 10 : (uint64_t)r->epochs;
@@ -84,11 +83,13 @@ static int prepare(job *j, bang_error *err)
             cli_problem(j->c, "--warmup %llu: is more than the %llu steps of the training",
                         (unsigned long long)o->warmup, (unsigned long long)o->steps);
     }
-    if (r->init)
-        return load_first(j, err);
-    rc = bang_mlp_init(&j->mlp, r->layers, r->width, r->activation_kind, err);
-    if (rc == 0)
+    rc = r->init ? load_first(j, err)
+                 : bang_mlp_init(&j->mlp, r->layers, r->width, r->activation_kind, err);
+    if (rc == 0 && !r->init)
         bang_mlp_randomise(&j->mlp, o->seed, o->stream);
+    if (rc == 0 && j->validation.classes > j->mlp.width[j->mlp.layers])
+        cli_problem(j->c, "--val %.200s: has labels up to %zu: the network has %zu outputs",
+                    r->validation, j->validation.classes - 1, j->mlp.width[j->mlp.layers]);
     return rc;
 }
 

@@ -11,10 +11,9 @@ typedef struct job {
     const int64_t *labels;
     const bang_occlusion_grid *grid;
     bang_columns columns;
-    bang_array *covered; /* (masks + 1) images under a mask; the first serves all if it can */
-    bang_rows *rows;     /* (masks + 1) the last without mask */
-    float **logits;      /* (masks + 1) of one model: (n, classes) */
-    double *sum;         /* (masks + 1, n, classes) of all models */
+    bang_mlp *reduced;  /* (model_count) */
+    bang_array covered; /* the images under one mask */
+    float *logits;      /* (model_count, masks + 1, n, classes), the last without mask */
     bang_occlusion *out;
 } job;
 
@@ -32,18 +31,18 @@ static int covers(const job *j, size_t mask, size_t row, size_t column)
     return mask < cells ? mask == cell : g->masks[(mask - cells) * cells + cell];
 }
 
-static void cover(bang_array *out, const job *j, size_t mask)
+static void cover(job *j, size_t mask)
 {
     const bang_occlusion_grid *g = j->grid;
     const bang_array *a = j->images;
     size_t height = a->shape[1], width = a->shape[2], channels = a->rank > 3 ? a->shape[3] : 1;
     size_t number = bang_dtype_size(a->dtype), span = width / g->columns * channels * number;
-    memcpy(out->data, a->data, a->count * number);
+    memcpy(j->covered.data, a->data, a->count * number);
     for (size_t i = 0; i < image_count(j); i++)
         for (size_t y = 0; y < height; y++)
             for (size_t c = 0; c < g->columns; c++)
                 if (covers(j, mask, y / (height / g->rows), c))
-                    memset((char *)out->data + (i * height + y) * width * channels * number +
+                    memset((char *)j->covered.data + (i * height + y) * width * channels * number +
                                c * span,
                            0, span);
 }
@@ -88,47 +87,62 @@ static int allocate(job *j, bang_error *err)
     o->images = calloc(o->classes, sizeof *o->images);
     o->change = calloc(o->members * o->masks * o->classes, sizeof *o->change);
     o->accuracy = calloc(o->members * sets, sizeof *o->accuracy);
-    j->rows = calloc(sets, sizeof *j->rows);
-    j->logits = calloc(sets, sizeof *j->logits);
-    j->covered = calloc(sets, sizeof *j->covered);
-    j->sum = calloc(sets * n * o->classes, sizeof *j->sum);
-    if (!o->images || !o->change || !o->accuracy || !j->rows || !j->covered || !j->logits ||
-        !j->sum)
+    j->reduced = calloc(j->model_count, sizeof *j->reduced);
+    if (n <= SIZE_MAX / sets / o->classes) /* calloc checks the rest of the product */
+        j->logits = calloc(j->model_count, sets * n * o->classes * sizeof *j->logits);
+    if (!o->images || !o->change || !o->accuracy || !j->reduced || !j->logits)
         return bang_fail_memory(err);
-    for (size_t s = 0; s < sets; s++)
-        if (!(j->logits[s] = calloc(n * o->classes, sizeof **j->logits)))
-            return bang_fail_memory(err);
     for (size_t i = 0; i < n; i++)
         o->images[j->labels[i]]++;
-    return 0;
+    return bang_array_init(&j->covered, j->images->dtype, j->images->rank, j->images->shape, err);
 }
 
-/* Columns that stay equal under every mask, then the rows of each. Rows of
- * columns that are all different borrow the images, which then are kept. */
-static int prepare_rows(job *j, bang_cancel *cancel, bang_error *err)
+/* Columns that stay equal under every mask; networks that read those. */
+static int reduce(job *j, bang_cancel *cancel, bang_error *err)
 {
-    size_t sets = j->out->masks + 1;
     int rc = bang_columns_init(&j->columns, j->images->count / image_count(j), err);
-    for (size_t step = 0; step < 2 * sets && rc == 0; step++) {
-        size_t set = step % sets, keep = j->columns.group_count == j->columns.width;
-        bang_array *covered = &j->covered[step < sets || !keep ? 0 : set];
-        if (!covered->data)
-            rc = bang_array_init(covered, j->images->dtype, j->images->rank, j->images->shape, err);
-        if (rc < 0)
-            break;
-        cover(covered, j, set);
-        rc = step < sets ? bang_columns_refine(&j->columns, covered, err)
-                         : bang_rows_init(&j->rows[set], &j->columns, covered, err);
+    for (size_t s = 0; s <= j->out->masks && rc == 0; s++) {
+        cover(j, s);
+        rc = bang_columns_refine(&j->columns, &j->covered, err);
+        if (rc == 0 && bang_cancelled(cancel))
+            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
+    }
+    if (rc == 0)
+        bang_columns_settle(&j->columns);
+    for (size_t m = 0; m < j->model_count && rc == 0; m++)
+        rc = bang_mlp_reduce(&j->reduced[m], j->models[m], &j->columns, err);
+    return rc;
+}
+
+/* One mask at a time, so that only one copy of the images is there. */
+static int predict(job *j, bang_cancel *cancel, bang_error *err)
+{
+    size_t n = image_count(j), sets = j->out->masks + 1;
+    int rc = 0;
+    for (size_t s = 0; s < sets && rc == 0; s++) {
+        bang_rows rows;
+        cover(j, s);
+        rc = bang_rows_init(&rows, &j->columns, &j->covered, err);
+        for (size_t m = 0; m < j->model_count && rc == 0; m++)
+            rc = bang_mlp_predict(j->logits + (m * sets + s) * n * j->classes, &j->reduced[m],
+                                  &rows, 0, n, err);
+        bang_rows_release(&rows);
         if (rc == 0 && bang_cancelled(cancel))
             rc = bang_fail(err, BANG_ECANCELLED, "stopped");
     }
     return rc;
 }
 
+/* Of a model, or the mean of all. */
 static double output(const job *j, size_t member, size_t set, size_t index)
 {
-    return member < j->model_count ? (double)j->logits[set][index]
-                                   : j->sum[set * image_count(j) * j->classes + index];
+    size_t size = image_count(j) * j->classes, sets = j->out->masks + 1;
+    if (member < j->model_count)
+        return (double)j->logits[(member * sets + set) * size + index];
+    double sum = 0;
+    for (size_t m = 0; m < j->model_count; m++)
+        sum += (double)j->logits[(m * sets + set) * size + index];
+    return sum / (double)j->model_count;
 }
 
 static void measure(job *j, size_t member)
@@ -153,35 +167,6 @@ static void measure(job *j, size_t member)
     }
 }
 
-static int run_models(job *j, bang_cancel *cancel, bang_error *err)
-{
-    size_t sets = j->out->masks + 1, numbers = image_count(j) * j->classes;
-    const bang_rows **rows = calloc(sets, sizeof(const bang_rows *));
-    int rc = rows ? 0 : bang_fail_memory(err);
-    for (size_t s = 0; rc == 0 && s < sets; s++)
-        rows[s] = &j->rows[s];
-    for (size_t m = 0; rc == 0 && m < j->model_count; m++) {
-        bang_mlp reduced;
-        rc = bang_mlp_reduce(&reduced, j->models[m], &j->columns, err);
-        if (rc == 0) {
-            rc = bang_mlp_predict_sets(j->logits, &reduced, rows, sets, err);
-            bang_mlp_release(&reduced);
-        }
-        if (rc < 0)
-            break;
-        measure(j, m);
-        for (size_t s = 0; s < sets; s++)
-            for (size_t i = 0; i < numbers; i++)
-                j->sum[s * numbers + i] += (double)j->logits[s][i] / (double)j->model_count;
-        if (bang_cancelled(cancel))
-            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
-    }
-    if (rc == 0 && j->model_count > 1)
-        measure(j, j->model_count);
-    free(rows);
-    return rc;
-}
-
 int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_t model_count,
                        const bang_array *images, const int64_t *labels,
                        const bang_occlusion_grid *grid, bang_cancel *cancel, bang_error *err)
@@ -201,22 +186,17 @@ int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_
                             .classes = j.classes};
     rc = allocate(&j, err);
     if (rc == 0)
-        rc = prepare_rows(&j, cancel, err);
+        rc = reduce(&j, cancel, err);
     if (rc == 0)
-        rc = run_models(&j, cancel, err);
-    for (size_t s = 0; s <= out->masks; s++) {
-        if (j.rows)
-            bang_rows_release(&j.rows[s]);
-        if (j.covered)
-            bang_array_release(&j.covered[s]);
-        if (j.logits)
-            free(j.logits[s]);
-    }
-    free(j.rows);
-    free(j.covered);
+        rc = predict(&j, cancel, err);
+    for (size_t m = 0; m < out->members && rc == 0; m++)
+        measure(&j, m);
+    for (size_t m = 0; j.reduced && m < model_count; m++)
+        bang_mlp_release(&j.reduced[m]);
+    free(j.reduced);
     free(j.logits);
-    free(j.sum);
     bang_columns_release(&j.columns);
+    bang_array_release(&j.covered);
     if (rc < 0)
         bang_occlusion_release(out);
     return rc;

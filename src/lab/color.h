@@ -60,6 +60,9 @@ uint64_t color_stream(const color_plan *plan, size_t i, size_t model);
 /* MNIST, fetched if it is not there yet. */
 int color_open_mnist(bang_mnist *out, const bang_lab_options *options, bang_error *err);
 
+/* A warning when the digits are somebody's own. */
+void color_show_foreign_digits(json_t *show, const bang_mnist *mnist);
+
 /* Runs what is missing of a plan's units and returns the results of all, in
  * order (a new reference). A record under the key of what will sum them up that
  * was made with other options is an error, before any work. */

@@ -173,6 +173,8 @@ static void show_claims(json_t *show, const task *t)
     }
     double one = (mean_of(t, 0, "effective") + mean_of(t, 1, "effective")) / 2;
     char because[240];
+    if (t->plan->seeds < 3)
+        return; /* too few to say */
     snprintf(because, sizeof because,
              "in %zu of %zu pairs the ensemble's effective number of patches is above both "
              "networks' (%.1f on average against %.1f; holds in nine of ten)",
@@ -289,10 +291,10 @@ static int show_theory(json_t *result, json_t *show, const task *t, bang_error *
         "unequal, and its hidden layers do more than add them (holds within 5 points "
         "everywhere, partly when all signs are right)",
         same_sign, COLOR_SHIFTS - 1, 100 * worst, worst_p);
-    lab_show_verdict(show, "Counting the features that networks use predicts their accuracy",
-                     fabs(worst) <= 0.05             ? "yes"
-                     : same_sign == COLOR_SHIFTS - 1 ? "partly"
-                                                     : "no",
+    lab_show_verdict(show, "(Ours) Counting the features that networks use predicts their accuracy",
+                     fabs(worst) <= 0.05                                   ? "yes"
+                     : fabs(worst) <= 0.1 && same_sign == COLOR_SHIFTS - 1 ? "partly"
+                                                                           : "no",
                      because);
     json_object_set_new(result, "theory",
                         json_pack("{s[III] so so}", "features", (json_int_t)first,

@@ -99,3 +99,11 @@ int color_open_mnist(bang_mnist *out, const bang_lab_options *options, bang_erro
     int rc = bang_mnist_present() ? 0 : bang_mnist_get(NULL, options->cancel, err);
     return rc < 0 ? rc : bang_mnist_open(out, err);
 }
+
+void color_show_foreign_digits(json_t *show, const bang_mnist *mnist)
+{
+    if (!mnist->original)
+        lab_show_text(show,
+                      "Attention: the digits are not MNIST but others given with bang data get "
+                      "mnist --from, so nothing here can be held against the paper.");
+}

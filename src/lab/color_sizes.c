@@ -11,6 +11,7 @@ static const char section[] = "Ensemble size (appendix C.3.1)";
 
 typedef struct task {
     const color_plan *plan;
+    const bang_mnist *mnist;
     const color_paper *paper;
     json_t *units;
 } task;
@@ -44,7 +45,7 @@ static void show_table(json_t *show, const task *t, const color_column *c, color
                                         "standard error",
                                         "ensembles",
                                         "paper",
-                                        "paper's +-",
+                                        "paper's \u00b1",
                                         "z",
                                         NULL};
     char title[96];
@@ -53,7 +54,8 @@ static void show_table(json_t *show, const task *t, const color_column *c, color
     json_t *table = lab_table(
         title, names,
         "Ensembles: disjoint groups of the networks of a seed; standard deviation between them, "
-        "standard error of their mean. z: distance from the paper in standard errors of both.");
+        "standard error of their mean. z: distance from the paper in standard errors of both; its "
+        "\u00b1 fits a standard error over about five ensembles (MultiColor), so z is rough here.");
     json_object_set_new(table, "decimals", json_pack("[iiiiiiiii]", 2, 0, 2, 2, 2, 0, 2, 2, 1));
     json_object_set_new(table, "shade", json_pack("[nnnnnnnns]", "z"));
     for (size_t i = 0; i < SHIFTS; i++)
@@ -111,6 +113,8 @@ static void show_growth(json_t *show, const task *t, const color_column *c)
     size_t last = sizes_of(t->plan) - 1, rising = 0, steps = 0, p8 = color_shift_index(0.8);
     double most = 0;
     char because[240];
+    if (last == 0)
+        return; /* no ensembles */
     for (size_t i = 0; i < SHIFTS; i++) {
         size_t p = color_shift_index(table_shifts[i]);
         for (size_t s = 1; s <= last; s++, steps++)
@@ -144,6 +148,7 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     char claim[96];
     (void)err;
     collect(c, t);
+    color_show_foreign_digits(show, t->mnist);
     color_result(result, t->units, t->plan->models);
     json_t *paper = json_object();
     for (size_t s = 0; s < COLOR_SIZES; s++) {
@@ -199,7 +204,7 @@ int lab_run_ensemble_size(json_t *result, const bang_lab_options *options, bang_
     for (int i = 0; i < 2 && rc == 0; i++) {
         color_plan plan = color_plan_make(options, i, QUICK_SEEDS, QUICK_MODELS);
         *(i ? &plan.before : &plan.after) = plan.seeds * plan.models;
-        task t = {&plan, i ? &color_paper_single : &color_paper_multi, NULL};
+        task t = {&plan, &mnist, i ? &color_paper_single : &color_paper_multi, NULL};
         rc = color_units(&units[i], &plan, keys[i], &mnist, options, err);
         t.units = units[i];
         if (rc < 0)

@@ -4,33 +4,63 @@
  * and b = max(0, variance of the seeds' means - w/m). */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lab/color.h"
 
-typedef struct tally {
-    double seed_sum, seed_squares; /* of the seeds' means */
-    double within;                 /* sum of squares around them */
-    double sum, squares;
-    size_t rows, seeds;
-} tally;
+enum { ROWS_MAX = 1024 }; /* models in a unit; more are left out, and the command refuses them */
 
-static void finish(color_column *out, const tally *t, size_t p)
+/* Numbers of one shift, seed by seed. */
+typedef struct sample {
+    double *value; /* (seeds * ROWS_MAX at most) */
+    size_t *rows;  /* (seeds) of each seed that has any */
+    size_t count, seeds;
+} sample;
+
+static double mean_of(const double *value, size_t count)
 {
-    double n = (double)t->rows, s = (double)t->seeds, per_seed = s > 0 ? n / s : 0;
-    if (t->rows == 0)
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += value[i];
+    return sum / (double)count;
+}
+
+static double squares_around(const double *value, size_t count, double mean)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (value[i] - mean) * (value[i] - mean);
+    return sum;
+}
+
+static void finish(color_column *out, const sample *s, size_t p)
+{
+    double n = (double)s->count, seeds = (double)s->seeds;
+    out->n = s->count;
+    out->mean[p] = out->sd[p] = out->error[p] = NAN;
+    if (s->count == 0)
         return;
-    out->n = t->rows;
-    out->mean[p] = t->sum / n;
-    double total = fmax(t->squares - n * out->mean[p] * out->mean[p], 0);
-    out->sd[p] = n > 1 ? sqrt(total / (n - 1)) : NAN;
-    if (t->seeds < 2) { /* nothing says how much seeds differ */
-        out->error[p] = n > 1 ? out->sd[p] / sqrt(n) : NAN;
+    double mean = out->mean[p] = mean_of(s->value, s->count);
+    if (s->count > 1)
+        out->sd[p] = sqrt(squares_around(s->value, s->count, mean) / (n - 1));
+    if (s->seeds < 2) { /* nothing says how much seeds differ */
+        out->error[p] = out->sd[p] / sqrt(n);
         return;
     }
-    double within = n > s ? t->within / (n - s) : 0;
-    double seed_mean = t->seed_sum / s;
-    double between = fmax(t->seed_squares - s * seed_mean * seed_mean, 0) / (s - 1);
-    out->error[p] = sqrt(fmax(between, within / per_seed) / s);
+    double within = 0, between = 0, seed_sum = 0;
+    const double *value = s->value;
+    for (size_t u = 0; u < s->seeds; value += s->rows[u++]) {
+        double seed_mean = mean_of(value, s->rows[u]);
+        within += squares_around(value, s->rows[u], seed_mean);
+        seed_sum += seed_mean;
+    }
+    value = s->value;
+    for (size_t u = 0; u < s->seeds; value += s->rows[u++]) {
+        double gap = mean_of(value, s->rows[u]) - seed_sum / seeds;
+        between += gap * gap / (seeds - 1);
+    }
+    within = s->count > s->seeds ? within / (n - seeds) : 0;
+    out->error[p] = sqrt(fmax(between, within / (n / seeds)) / seeds);
 }
 
 static double value_at(const json_t *rows, size_t row, size_t p)
@@ -38,68 +68,78 @@ static double value_at(const json_t *rows, size_t row, size_t p)
     return json_number_value(json_array_get(json_array_get(rows, row), p));
 }
 
-static void add_seed(tally *t, const double *values, size_t count)
+static const json_t *rows_of(const json_t *unit, const char *field, int size)
 {
-    double mean = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += values[i] / (double)count;
-    for (size_t i = 0; i < count; i++) {
-        t->sum += values[i];
-        t->squares += values[i] * values[i];
-        t->within += (values[i] - mean) * (values[i] - mean);
-    }
-    t->rows += count;
-    t->seeds += count > 0;
-    t->seed_sum += mean;
-    t->seed_squares += mean * mean;
+    char key[16];
+    const json_t *rows = json_object_get(unit, field);
+    snprintf(key, sizeof key, "%d", size);
+    return size ? json_object_get(rows, key) : rows;
 }
 
-enum { ROWS_MAX = 4096 }; /* more models in a unit are left out; the command allows fewer */
+/* The numbers of one unit at one shift; how many they are. */
+typedef size_t (*collector)(double *out, const json_t *unit, const void *what, size_t p);
+
+static void collect(color_column *out, const json_t *units, collector gather, const void *what)
+{
+    size_t seeds = json_array_size(units);
+    *out = (color_column){0};
+    sample s = {0};
+    s.value = calloc(seeds ? seeds : 1, ROWS_MAX * sizeof *s.value);
+    s.rows = calloc(seeds ? seeds : 1, sizeof *s.rows);
+    for (size_t p = 0; p < COLOR_SHIFTS; p++) {
+        s.count = s.seeds = 0;
+        for (size_t u = 0; u < seeds && s.value && s.rows; u++) {
+            size_t count = gather(s.value + s.count, json_array_get(units, u), what, p);
+            s.count += count;
+            if (count)
+                s.rows[s.seeds++] = count;
+        }
+        finish(out, &s, p);
+    }
+    free(s.value);
+    free(s.rows);
+}
+
+typedef struct choice {
+    const char *field;
+    int size;
+    size_t first, stride;
+} choice;
+
+/* Rows first, first + stride, ... of whole strides: a network without a partner
+ * is in no pair. */
+static size_t gather_rows(double *out, const json_t *unit, const void *what, size_t p)
+{
+    const choice *c = what;
+    const json_t *rows = rows_of(unit, c->field, c->size);
+    size_t count = 0, whole = json_array_size(rows) / c->stride;
+    for (size_t i = 0; i < whole && count < ROWS_MAX; i++)
+        out[count++] = value_at(rows, c->first + i * c->stride, p);
+    return count;
+}
+
+static size_t gather_gain(double *out, const json_t *unit, const void *what, size_t p)
+{
+    const json_t *models = json_object_get(unit, "models"), *pairs = json_object_get(unit, what);
+    size_t count = 0;
+    if (json_is_object(pairs))
+        pairs = json_object_get(pairs, "2");
+    for (; count < json_array_size(pairs) && count < ROWS_MAX; count++)
+        out[count] = value_at(pairs, count, p) -
+                     (value_at(models, 2 * count, p) + value_at(models, 2 * count + 1, p)) / 2;
+    return count;
+}
 
 void color_collect(color_column *out, const json_t *units, const char *field, int size,
                    size_t first, size_t stride)
 {
-    *out = (color_column){0};
-    char key[16];
-    snprintf(key, sizeof key, "%d", size);
-    for (size_t p = 0; p < COLOR_SHIFTS; p++) {
-        tally t = {0};
-        for (size_t u = 0; u < json_array_size(units); u++) {
-            const json_t *rows = json_object_get(json_array_get(units, u), field);
-            double values[ROWS_MAX];
-            size_t count = 0;
-            if (size)
-                rows = json_object_get(rows, key);
-            for (size_t r = first; r < json_array_size(rows) && count < ROWS_MAX; r += stride)
-                values[count++] = value_at(rows, r, p);
-            if (count)
-                add_seed(&t, values, count);
-        }
-        finish(out, &t, p);
-    }
+    const choice c = {field, size, first, stride};
+    collect(out, units, gather_rows, &c);
 }
 
 void color_collect_gain(color_column *out, const json_t *units, const char *field)
 {
-    *out = (color_column){0};
-    for (size_t p = 0; p < COLOR_SHIFTS; p++) {
-        tally t = {0};
-        for (size_t u = 0; u < json_array_size(units); u++) {
-            const json_t *unit = json_array_get(units, u);
-            const json_t *models = json_object_get(unit, "models");
-            const json_t *pairs = json_object_get(unit, field);
-            double values[ROWS_MAX];
-            size_t count = 0;
-            if (json_is_object(pairs))
-                pairs = json_object_get(pairs, "2");
-            for (size_t r = 0; r < json_array_size(pairs) && count < ROWS_MAX; r++)
-                values[count++] = value_at(pairs, r, p) -
-                                  (value_at(models, 2 * r, p) + value_at(models, 2 * r + 1, p)) / 2;
-            if (count)
-                add_seed(&t, values, count);
-        }
-        finish(out, &t, p);
-    }
+    collect(out, units, gather_gain, field);
 }
 
 static json_t *from_first_shift(const double *values)

@@ -59,7 +59,7 @@ static void show_table(json_t *show, const task *t, const columns *c, color_tall
     snprintf(note, sizeof note,
              "Means over %zu pairs of networks (%zu seeds). z: distance from the paper in standard "
              "errors of both, those of the paper's one draw of test images included. gain: of the "
-             "ensemble over the mean of its two networks.",
+             "ensemble over the mean of its two networks. A dash: too few networks to say.",
              c->ensemble.n, t->plan->seeds);
     json_t *table = lab_table(title, names, note);
     json_object_set_new(table, "decimals",
@@ -89,13 +89,13 @@ static void show_spread(json_t *show, const task *t, const columns *c)
                                         "mean",
                                         "standard deviation",
                                         "standard error",
-                                        "paper's +-",
+                                        "paper's \u00b1",
                                         NULL};
     char note[400];
     snprintf(note, sizeof note,
              "Standard deviation between networks (%zu) and between ensembles (%zu); standard "
-             "error of their mean, which allows for what networks of one seed share. The paper's "
-             "+- (model 1) is a %s.",
+             "error of their mean, which allows for what networks of one seed share. p = 0 is in "
+             "distribution. The paper's \u00b1 (model 1) is a %s.",
              c->all.n, c->ensemble.n,
              t->paper->spread_is_error ? "standard error" : "standard deviation");
     json_t *table = lab_table("The same with what is uncertain, per cent", names, note);
@@ -103,13 +103,14 @@ static void show_spread(json_t *show, const task *t, const columns *c)
     json_object_set_new(
         table, "groups",
         json_pack("[[si][si][si][si]]", "", 1, "single network", 3, "ensemble of two", 3, "", 1));
-    for (size_t i = 0; i < t->paper->rows; i++) {
-        size_t p = color_shift_index(t->paper->model1[i].p);
+    for (size_t i = 0; i <= t->paper->rows; i++) {
+        const color_printed *printed = i ? &t->paper->model1[i - 1] : NULL; /* p = 0: none */
+        size_t p = printed ? color_shift_index(printed->p) : 0;
         lab_table_row(table, json_pack("[fooooooo]", color_shifts[p], percent(c->all.mean[p]),
                                        percent(c->all.sd[p]), percent(c->all.error[p]),
                                        percent(c->ensemble.mean[p]), percent(c->ensemble.sd[p]),
                                        percent(c->ensemble.error[p]),
-                                       json_real(t->paper->model1[i].spread)));
+                                       printed ? json_real(printed->spread) : json_null()));
     }
     json_array_append_new(show, table);
 }
@@ -142,6 +143,8 @@ static void show_gain(json_t *show, const task *t, const columns *c)
         count++;
     }
     char because[240];
+    if (c->gain.n == 0 || !isfinite(c->gain.error[COLOR_SHIFTS - 1]))
+        return; /* no ensemble, or one only */
     if (t->plan->single) {
         snprintf(because, sizeof because,
                  "the ensemble of two differs from the mean of its networks by at most %.2f points "
@@ -230,6 +233,7 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     json_object_set_new(result, "gain", color_column_json(&c.gain));
     json_object_set_new(result, "paper", paper_json(t->paper));
     show_design(show, t);
+    color_show_foreign_digits(show, t->mnist);
     int rc = color_show_samples(show, t->plan, t->mnist, err);
     if (rc < 0)
         return rc;

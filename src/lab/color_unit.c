@@ -1,6 +1,7 @@
 /* Trains and measures the networks of one seed. Units run in waves of a few
  * seeds: their data are made in parallel, then every network of the wave is a
- * task of its own, then records are appended in order. */
+ * task of its own. Whoever trains the last network of a unit measures it, and
+ * its record is appended as soon as those before it are. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,6 +33,11 @@ typedef struct wave {
     scratch *scratch; /* (threads) */
     atomic_size_t *done;
     size_t total;
+    json_t **result;      /* (count) */
+    atomic_size_t *left;  /* (count) networks that are still to train */
+    atomic_int *ready;    /* (count) measured */
+    atomic_size_t stored; /* records are appended in order */
+    atomic_flag storing;
 } wave;
 
 static int64_t *copy_labels(const bang_color_set *set)
@@ -115,34 +121,6 @@ static void release_data(color_data *d, size_t models)
     free(d->trained);
     free(d->logits);
     *d = (color_data){0};
-}
-
-static int train_model(void *context, size_t index, int worker, bang_error *err)
-{
-    wave *w = context;
-    size_t unit = index / w->plan->models, model = index % w->plan->models;
-    color_data *d = &w->data[unit];
-    bang_train_options o = color_training(w->plan, w->unit[unit], model);
-    bang_mlp dense, *reduced = &d->trained[model];
-    const bang_rows *tests[COLOR_SHIFTS];
-    (void)worker;
-    o.cancel = w->options->cancel;
-    int rc = color_network(&dense, w->plan, err);
-    if (rc < 0)
-        return rc;
-    bang_mlp_randomise(&dense, o.seed, o.stream);
-    rc = bang_mlp_reduce(reduced, &dense, &d->columns, err);
-    bang_mlp_release(&dense);
-    if (rc < 0)
-        return rc;
-    rc = bang_train_mlp(reduced, &d->train, d->train_labels, &o, NULL, err);
-    for (size_t p = 0; p < COLOR_SHIFTS; p++)
-        tests[p] = &d->test[p];
-    if (rc == 0)
-        rc = bang_mlp_predict_sets(d->logits + model * COLOR_SHIFTS, reduced, tests, COLOR_SHIFTS,
-                                   err);
-    bang_progress_step(w->options->progress, atomic_fetch_add(w->done, 1) + 1, w->total);
-    return rc;
 }
 
 /* How a group's outputs are combined: their sum, the sum of each divided by its
@@ -250,22 +228,17 @@ static int inspect(json_t *result, const wave *w, size_t index, bang_error *err)
     return rc;
 }
 
-typedef struct measuring {
-    wave *wave;
-    json_t **result; /* (count) */
-} measuring;
-
-static int measure_unit(void *context, size_t index, int worker, bang_error *err)
+static int measure_unit(wave *w, size_t index, bang_error *err)
 {
-    measuring *m = context;
-    color_data *d = &m->wave->data[index];
-    size_t models = m->wave->plan->models;
+    color_data *d = &w->data[index];
+    size_t models = w->plan->models;
     double *scale = calloc(models, sizeof *scale);
     json_t *scales = json_array(), *ensembles = json_object();
     char size_text[16];
-    (void)worker;
     if (!scale || !scales || !ensembles) {
         free(scale);
+        json_decref(scales);
+        json_decref(ensembles);
         return bang_fail_memory(err);
     }
     for (size_t i = 0; i < models; i++) {
@@ -278,14 +251,14 @@ static int measure_unit(void *context, size_t index, int worker, bang_error *err
             json_object_set_new(ensembles, size_text,
                                 all_groups(d, scale, models, (size_t)color_sizes[s], SUM));
         }
-    m->result[index] =
+    w->result[index] =
         json_pack("{so so so so so}", "models", all_groups(d, scale, models, 1, SUM), "ensembles",
                   ensembles, "balanced", all_groups(d, scale, models, 2, BALANCED), "probabilities",
                   all_groups(d, scale, models, 2, PROBABILITIES), "scale", scales);
     free(scale);
-    if (!m->result[index])
+    if (!w->result[index])
         return bang_fail_memory(err);
-    return m->wave->plan->inspect ? inspect(m->result[index], m->wave, index, err) : 0;
+    return w->plan->inspect ? inspect(w->result[index], w, index, err) : 0;
 }
 
 static int store_unit(const wave *w, size_t index, json_t *result, bang_error *err)
@@ -304,24 +277,92 @@ static int store_unit(const wave *w, size_t index, json_t *result, bang_error *e
         result, NULL, w->options, err);
 }
 
+/* Appends the records of units that are measured, as far as all before them are.
+ * Whoever finds somebody else at it leaves it to them: they look again. */
+static int store_ready(wave *w, bang_error *err)
+{
+    size_t next = atomic_load(&w->stored);
+    while (next < w->count && atomic_load(&w->ready[next])) {
+        if (atomic_flag_test_and_set(&w->storing))
+            return 0;
+        int rc = 0;
+        for (next = atomic_load(&w->stored);
+             rc == 0 && next < w->count && atomic_load(&w->ready[next]); next++) {
+            rc = store_unit(w, next, w->result[next], err);
+            if (rc == 0)
+                atomic_store(&w->stored, next + 1);
+        }
+        atomic_flag_clear(&w->storing);
+        if (rc < 0)
+            return rc;
+        next = atomic_load(&w->stored);
+    }
+    return 0;
+}
+
+/* After the last network of a unit: its numbers, its record; its data go. */
+static int finish_unit(wave *w, size_t unit, bang_error *err)
+{
+    int rc = measure_unit(w, unit, err);
+    if (rc < 0)
+        return rc;
+    release_data(&w->data[unit], w->plan->models);
+    atomic_store(&w->ready[unit], 1);
+    return store_ready(w, err);
+}
+
+static int train_model(void *context, size_t index, int worker, bang_error *err)
+{
+    wave *w = context;
+    size_t unit = index / w->plan->models, model = index % w->plan->models;
+    color_data *d = &w->data[unit];
+    bang_train_options o = color_training(w->plan, w->unit[unit], model);
+    bang_mlp dense, *reduced = &d->trained[model];
+    const bang_rows *tests[COLOR_SHIFTS];
+    (void)worker;
+    o.cancel = w->options->cancel;
+    int rc = color_network(&dense, w->plan, err);
+    if (rc < 0)
+        return rc;
+    bang_mlp_randomise(&dense, o.seed, o.stream);
+    rc = bang_mlp_reduce(reduced, &dense, &d->columns, err);
+    bang_mlp_release(&dense);
+    if (rc < 0)
+        return rc;
+    rc = bang_train_mlp(reduced, &d->train, d->train_labels, &o, NULL, err);
+    for (size_t p = 0; p < COLOR_SHIFTS; p++)
+        tests[p] = &d->test[p];
+    if (rc == 0)
+        rc = bang_mlp_predict_sets(d->logits + model * COLOR_SHIFTS, reduced, tests, COLOR_SHIFTS,
+                                   err);
+    bang_progress_step(w->options->progress, atomic_fetch_add(w->done, 1) + 1, w->total);
+    if (rc == 0 && atomic_fetch_sub(&w->left[unit], 1) == 1)
+        rc = finish_unit(w, unit, err);
+    return rc;
+}
+
 static int run_wave(wave *w, json_t **result, bang_error *err)
 {
     int threads = w->options->threads;
     bang_cancel *cancel = w->options->cancel;
-    measuring m = {w, result};
+    w->result = result;
     w->data = calloc(w->count, sizeof *w->data);
-    int rc = w->data ? bang_parallel_for(w->count, threads, make_data, w, cancel, err)
-                     : bang_fail_memory(err);
+    w->left = calloc(w->count, sizeof *w->left);
+    w->ready = calloc(w->count, sizeof *w->ready);
+    atomic_store(&w->stored, 0);
+    atomic_flag_clear(&w->storing);
+    int rc = w->data && w->left && w->ready ? 0 : bang_fail_memory(err);
+    for (size_t i = 0; i < w->count && rc == 0; i++)
+        atomic_store(&w->left[i], w->plan->models);
+    if (rc == 0)
+        rc = bang_parallel_for(w->count, threads, make_data, w, cancel, err);
     if (rc == 0)
         rc = bang_parallel_for(w->count * w->plan->models, threads, train_model, w, cancel, err);
-    if (rc == 0)
-        rc = bang_parallel_for(w->count, threads, measure_unit, &m, cancel, err);
-    for (size_t i = 0; i < w->count && rc == 0; i++)
-        rc = store_unit(w, i, result[i], err);
     for (size_t i = 0; w->data && i < w->count; i++)
         release_data(&w->data[i], w->plan->models);
     free(w->data);
-    w->data = NULL;
+    free(w->left);
+    free(w->ready);
     return rc;
 }
 
@@ -329,7 +370,7 @@ static int run_wave(wave *w, json_t **result, bang_error *err)
  * little, and so few that a run that is stopped loses little. */
 static size_t wave_size(const color_plan *plan, int threads)
 {
-    size_t tasks = 16 * (size_t)threads;
+    size_t tasks = 8 * (size_t)threads;
     return (tasks + plan->models - 1) / plan->models;
 }
 

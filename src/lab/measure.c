@@ -52,8 +52,7 @@ int lab_recall(json_t **result, const char *key, json_t *settings, const bang_la
 
 void lab_command(bang_text *out, const char *experiment, const bang_lab_options *options)
 {
-    const bang_lab_experiment *e = bang_lab_find_experiment(experiment);
-    bang_text_add(out, "bang reproduce %s --seed %llu", e ? experiment : "all",
+    bang_text_add(out, "bang reproduce %s --seed %llu", experiment,
                   (unsigned long long)options->seed);
     if (options->full)
         bang_text_add(out, " --full");
@@ -73,7 +72,8 @@ int lab_store(lab_measurement m, json_t *result, json_t *show, const bang_lab_op
         json_pack("{ss ss ss ss so sO}", "key", m.key, "experiment", m.experiment, "section",
                   m.section, "version", BANG_VERSION, "options", m.options, "result", result);
     bang_text command = {0};
-    lab_command(&command, m.experiment, options);
+    if (bang_lab_find_experiment(m.experiment))
+        lab_command(&command, m.experiment, options);
     if (record && command.data)
         json_object_set_new(record, "command", json_string(command.data));
     if (record && show)

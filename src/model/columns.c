@@ -47,17 +47,27 @@ int bang_columns_init(bang_columns *out, size_t width, bang_error *err)
     return 0;
 }
 
+static void part_all(bang_columns *columns)
+{
+    columns->group_count = columns->width;
+    for (size_t i = 0; i < columns->width; i++) {
+        columns->group[i] = columns->first[i] = (uint32_t)i;
+        columns->multiplicity[i] = 1;
+    }
+}
+
 int bang_columns_init_all(bang_columns *out, size_t width, bang_error *err)
 {
     int rc = columns_alloc(out, width, err);
-    if (rc < 0)
-        return rc;
-    out->group_count = width;
-    for (size_t i = 0; i < width; i++) {
-        out->group[i] = out->first[i] = (uint32_t)i;
-        out->multiplicity[i] = 1;
-    }
-    return 0;
+    if (rc == 0)
+        part_all(out);
+    return rc;
+}
+
+void bang_columns_settle(bang_columns *columns)
+{
+    if (columns->group_count > UINT16_MAX + (size_t)1)
+        part_all(columns);
 }
 
 void bang_columns_release(bang_columns *columns)

@@ -11,9 +11,12 @@ typedef struct bang_page {
     int figures, tables; /* numbered so that people can speak of them */
 } bang_page;
 
+/* In the order in which they are counted. */
+enum { BANG_HOLDS, BANG_HOLDS_PARTLY, BANG_HOLDS_NOT, BANG_HOLDS_OPEN, BANG_HOLDS_COUNT };
+
 typedef struct bang_verdict {
     const char *claim, *because; /* borrowed; because may be NULL */
-    enum { BANG_HOLDS, BANG_HOLDS_PARTLY, BANG_HOLDS_NOT } holds;
+    int holds;                   /* of the enum above */
 } bang_verdict;
 
 /* report.css and report.js, terminated: CMakeLists.txt makes them out of the files. */

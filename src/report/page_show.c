@@ -62,7 +62,7 @@ void bang_page_close_figure(bang_page *page, const char *title, const char *note
 
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err)
 {
-    static const char *const names[] = {"yes", "partly", "no"};
+    static const char *const names[] = {"yes", "partly", "no", "open"};
     const char *holds;
     if (bang_page_string(&out->claim, entry, "claim", err) < 0 ||
         bang_page_string(&out->because, entry, "because", err) < 0 ||
@@ -72,13 +72,12 @@ int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err)
         return bang_fail(err, BANG_EDATA, "\"claim\" is missing");
     if (!holds)
         return bang_fail(err, BANG_EDATA, "\"holds\" is missing");
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(holds, names[i]) != 0)
-            continue;
-        out->holds = i == 0 ? BANG_HOLDS : i == 1 ? BANG_HOLDS_PARTLY : BANG_HOLDS_NOT;
-        return 0;
-    }
-    return bang_fail(err, BANG_EDATA, "\"holds\" is \"%s\", not yes, partly or no", holds);
+    for (int i = BANG_HOLDS; i <= BANG_HOLDS_OPEN; i++)
+        if (strcmp(holds, names[i]) == 0) {
+            out->holds = i;
+            return 0;
+        }
+    return bang_fail(err, BANG_EDATA, "\"holds\" is \"%s\", not yes, partly, no or open", holds);
 }
 
 void bang_page_chip(bang_text *out, const bang_verdict *verdict)
@@ -87,6 +86,7 @@ void bang_page_chip(bang_text *out, const bang_verdict *verdict)
         "<span class=\"chip yes\"><i aria-hidden=\"true\">✓</i> holds</span>",
         "<span class=\"chip partly\"><i aria-hidden=\"true\">~</i> partly</span>",
         "<span class=\"chip no\"><i aria-hidden=\"true\">✕</i> does not hold</span>",
+        "<span class=\"chip open\"><i aria-hidden=\"true\">?</i> undecided</span>",
     };
     bang_text_add(out, "%s", chips[verdict->holds]);
 }

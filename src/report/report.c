@@ -19,7 +19,7 @@ typedef struct report {
     size_t *section_of; /* (records) */
     section *sections;  /* (section_count), in order of first appearance */
     size_t section_count;
-    size_t held[3]; /* verdicts by what they say */
+    size_t held[BANG_HOLDS_COUNT]; /* verdicts by what they say */
 } report;
 
 static const char *text_of(const json_t *record, const char *name, const char *otherwise)
@@ -95,14 +95,17 @@ static void add_glance(report *r)
 {
     bang_text *out = &r->page.out;
     each_verdict(r, count_verdict);
-    size_t all = r->held[0] + r->held[1] + r->held[2];
+    size_t all = r->held[0] + r->held[1] + r->held[2] + r->held[3];
     if (!all)
         return;
     bang_text_add(out,
                   "<section id=\"glance\">\n<h2>At a glance</h2>\n<p>Of %zu claim%s checked, "
-                  "%zu hold%s, %zu hold%s partly and %zu do%s not.</p>\n",
+                  "%zu hold%s, %zu hold%s partly and %zu do%s not",
                   all, all == 1 ? "" : "s", r->held[0], r->held[0] == 1 ? "s" : "", r->held[1],
                   r->held[1] == 1 ? "s" : "", r->held[2], r->held[2] == 1 ? "es" : "");
+    if (r->held[BANG_HOLDS_OPEN])
+        bang_text_add(out, "; %zu cannot be decided at this scale", r->held[BANG_HOLDS_OPEN]);
+    bang_text_add(out, ".</p>\n");
     bang_text_add(out, "<div class=\"scroll glance\"><table>\n<thead><tr><th scope=\"col\">Verdict"
                        "</th><th scope=\"col\">Claim</th><th scope=\"col\">Section</th></tr>"
                        "</thead>\n<tbody>\n");

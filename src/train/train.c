@@ -1,5 +1,7 @@
 #include "bang/train/train.h"
 
+#include <math.h>
+
 #include "train/loop.h"
 
 int bang_train_mlp(bang_mlp *mlp, const bang_rows *rows, const int64_t *labels,
@@ -23,5 +25,12 @@ int bang_train_mlp(bang_mlp *mlp, const bang_rows *rows, const int64_t *labels,
         return bang_fail(err, BANG_EUSAGE,
                          "training: Adam with weight decay moves equal inputs differently: take "
                          "adamw, or train without reduction");
-    return train_run_f32(mlp, mlp->parameters, rows, labels, options, result, err);
+    rc = train_run_f32(mlp, mlp->parameters, rows, labels, options, result, err);
+    /* the last step was taken after the last loss */
+    for (size_t i = 0; rc == 0 && i < mlp->count; i++)
+        if (!isfinite(mlp->parameters[i]))
+            rc = bang_fail(err, BANG_EDATA,
+                           "training: weights are not finite after the last step: take a smaller "
+                           "learning rate, or look for bad numbers in the data");
+    return rc;
 }

@@ -40,6 +40,9 @@ int bang_columns_init_all(bang_columns *out, size_t width, bang_error *err);
 /* Parts columns that differ in these inputs: (n, ...) u8 or f32 with width
  * numbers in a row. */
 int bang_columns_refine(bang_columns *columns, const bang_array *inputs, bang_error *err);
+/* After all data were seen: columns that are too many to be reduced (more than
+ * 65536 groups) become groups of their own. */
+void bang_columns_settle(bang_columns *columns);
 void bang_columns_release(bang_columns *columns);
 
 /* Columns read as one code: what they are together, as the numbers that are not

@@ -21,7 +21,7 @@
  *        "x": [..], "y": [..], "panels": [{"title", "values": [[..], ..]}]},
  *       {"kind": "picture", "title", "png": "<base64>", "alt": "what it shows"},
  *       {"kind": "facts", "title", "rows": [["Processor", "..."], ["Threads", 8], ...]},
- *       {"kind": "verdict", "claim": "...", "holds": "yes|partly|no", "because": "..."}
+ *       {"kind": "verdict", "claim": "...", "holds": "yes|partly|no|open", "because": "..."}
  *     ]
  *
  * Optional, a "note" under any table, chart or picture, and
