@@ -9,7 +9,7 @@
 #include "lab/pair.h"
 
 enum {
-    QUICK_SEEDS = 6,
+    QUICK_SEEDS = 5,
     MODELS = 2,
     GRID = 6,
     CELLS = GRID * GRID,
@@ -289,7 +289,7 @@ static int show_theory(json_t *result, json_t *show, const task *t, bang_error *
         "theory has the sign of the ensemble's gain right at %zu of %d values of p, but is off "
         "by up to %+.1f points for a single network (p = %g): a trained network's votes are "
         "unequal, and its hidden layers do more than add them (holds within 5 points "
-        "everywhere, partly when all signs are right)",
+        "everywhere, partly within 10 with all signs right)",
         same_sign, COLOR_SHIFTS - 1, 100 * worst, worst_p);
     lab_show_verdict(show, "(Ours) Counting the features that networks use predicts their accuracy",
                      fabs(worst) <= 0.05                                   ? "yes"

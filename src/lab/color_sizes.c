@@ -4,7 +4,7 @@
 
 #include "lab/color_show.h"
 
-enum { QUICK_SEEDS = 3, QUICK_MODELS = 16, SHIFTS = 5 };
+enum { QUICK_SEEDS = 2, QUICK_MODELS = 16, SHIFTS = 5 };
 
 static const double table_shifts[SHIFTS] = {.7, .75, .8, .85, .9};
 static const char section[] = "Ensemble size (appendix C.3.1)";

@@ -6,7 +6,7 @@
 
 #include "lab/color_show.h"
 
-enum { QUICK_SEEDS = 20, QUICK_MODELS = 2 };
+enum { QUICK_SEEDS = 10, QUICK_MODELS = 2 };
 
 typedef struct columns {
     color_column model1, model2, ensemble, gain, all;

@@ -67,6 +67,16 @@ static int render(bang_array *images, int64_t **labels, const bang_mnist *mnist,
     return rc;
 }
 
+static int read_test(color_data *d, size_t p, scratch *s, const bang_mnist *mnist,
+                     const bang_color_options *options, bang_error *err)
+{
+    int rc = render(&s->test, &d->test_labels, mnist, options, err);
+    if (rc == 0)
+        rc = bang_columns_refine(&d->columns, &s->test, err);
+    bang_rows_release(&d->test[p]);
+    return rc < 0 ? rc : bang_rows_init(&d->test[p], &d->columns, &s->test, err);
+}
+
 static int make_data(void *context, size_t index, int worker, bang_error *err)
 {
     wave *w = context;
@@ -77,22 +87,24 @@ static int make_data(void *context, size_t index, int worker, bang_error *err)
     o.protocol = w->plan->protocol;
     o.seed = color_data_seed(w->plan, w->unit[index]);
     int rc = bang_columns_init(&d->columns, BANG_COLOR_PIXELS, err);
-    /* Columns must be equal in all the data: first look, then read. */
     if (rc == 0)
         rc = render(&s->train, &d->train_labels, w->mnist, &o, err);
     if (rc == 0)
         rc = bang_columns_refine(&d->columns, &s->train, err);
     o.test = 1;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t p = 0; p < COLOR_SHIFTS && rc == 0; p++) {
+    /* Columns must be equal in all the data. The largest shift shows nearly
+     * always what there is to see, so tests are read on the way and again only
+     * when a later one parts columns after all. */
+    for (size_t groups = 0; rc == 0 && groups != d->columns.group_count;) {
+        for (size_t p = COLOR_SHIFTS; p-- > 0 && rc == 0;) {
             o.shift = color_shifts[p];
-            rc = render(&s->test, &d->test_labels, w->mnist, &o, err);
-            if (rc == 0)
-                rc = pass == 0 ? bang_columns_refine(&d->columns, &s->test, err)
-                               : bang_rows_init(&d->test[p], &d->columns, &s->test, err);
+            rc = read_test(d, p, s, w->mnist, &o, err);
+            if (p == COLOR_SHIFTS - 1)
+                groups = d->columns.group_count;
             if (rc == 0 && bang_cancelled(w->options->cancel))
                 rc = bang_fail(err, BANG_ECANCELLED, "stopped");
         }
+    }
     if (rc == 0)
         rc = bang_rows_init(&d->train, &d->columns, &s->train, err);
     size_t outputs = w->plan->models * COLOR_SHIFTS;
