@@ -3,8 +3,23 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGNMENT = 64, SMALLEST_BLOCK = 64 * 1024 };
+
+void bang_memory_large(void *memory, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    enum { LARGE_PAGE = 2 * 1024 * 1024, PAGE = 4096 };
+    uintptr_t from = ((uintptr_t)memory + PAGE - 1) / PAGE * PAGE;
+    uintptr_t to = ((uintptr_t)memory + size) / PAGE * PAGE;
+    if (size >= LARGE_PAGE && to > from) /* a wish; nothing depends on it */
+        (void)madvise((char *)memory + (from - (uintptr_t)memory), to - from, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
 
 /* Blocks after `current` are empty; the content starts one alignment unit
  * behind the block's address. */
@@ -21,6 +36,8 @@ static struct bang_arena_block *new_block(size_t capacity)
     if (capacity > SIZE_MAX - ALIGNMENT)
         return NULL;
     struct bang_arena_block *block = aligned_alloc(ALIGNMENT, ALIGNMENT + capacity);
+    if (block)
+        bang_memory_large(block, ALIGNMENT + capacity);
     if (block)
         *block = (struct bang_arena_block){.capacity = capacity};
     return block;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/arena.h"
+
 enum { ALIGNMENT = 64 };
 
 static const struct {
@@ -61,6 +63,7 @@ int bang_array_init(bang_array *out, bang_dtype dtype, int rank, const size_t *s
     array.data = aligned_alloc(ALIGNMENT, bytes);
     if (!array.data)
         return bang_fail_memory(err);
+    bang_memory_large(array.data, bytes);
     memset(array.data, 0, bytes);
     *out = array;
     return 0;

@@ -232,14 +232,14 @@ static void compare_one(const set *dense, const set *reduced, worker *torch)
     }
 }
 
-/* Steps per second of wall time: as many models as there are at once beside
- * two processes of PyTorch. */
+/* Steps per second of wall time: two models at a time beside one process of
+ * PyTorch with one thread, and beside two. */
 static void compare_many(const set *reduced, worker *torch, double prepare)
 {
     enum { STEPS = 3000, TORCH = 60, JOB_MODELS = 720, JOB_STEPS = 5000, JOB_SEEDS = 20 };
     bang_error err = {0};
     models m = {reduced, STEPS};
-    double ours = INFINITY, theirs = INFINITY, seconds[2];
+    double ours = INFINITY, theirs = INFINITY, alone = INFINITY, seconds[2];
     for (int turn = 0; turn < TURNS; turn++) {
         double begin = wall();
         if (report(bang_parallel_for(MODELS, 2, train_model, &m, NULL, &err), &err) < 0)
@@ -253,9 +253,15 @@ static void compare_many(const set *reduced, worker *torch, double prepare)
         for (int i = 0; i < 2; i++)
             hear_worker(&torch[i], &seconds[i]);
         theirs = fmin(theirs, (wall() - begin) / (2 * TORCH));
+        begin = wall();
+        ask_worker(&torch[0], TORCH);
+        hear_worker(&torch[0], &seconds[0]);
+        alone = fmin(alone, (wall() - begin) / TORCH);
     }
-    if (torch)
-        verdict("many models on two cores, steps per second", 1 / ours, 1 / theirs, 40, 60);
+    if (torch) {
+        verdict("many models on two cores, beside one PyTorch", 1 / ours, 1 / alone, 40, 60);
+        verdict("many models on two cores, beside two of them", 1 / ours, 1 / theirs, 20, 30);
+    }
     double job = ours * JOB_MODELS * JOB_STEPS + JOB_SEEDS * prepare;
     printf("%d models of %d steps on two cores, data for %d seeds included: %.1f minutes",
            JOB_MODELS, JOB_STEPS, JOB_SEEDS, job / 60);

@@ -27,4 +27,9 @@ void bang_arena_reset(bang_arena *arena);
 /* Returns all memory; the arena is again as if zero-initialised. */
 void bang_arena_release(bang_arena *arena);
 
+/* Asks the system for large pages under memory that is not touched yet, where
+ * that is worth it: strides and random rows through many megabytes otherwise
+ * spend their time looking up addresses. */
+void bang_memory_large(void *memory, size_t size);
+
 #endif
