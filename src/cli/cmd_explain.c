@@ -32,12 +32,6 @@ static const char example[] =
     "  bang explain occlusion --model a.safetensors --model b.safetensors --data "
     "multicolor:split=test -o map.png\n";
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
 static void read_grid(cli *c, request *r)
 {
     const char *cross = strchr(r->grid, 'x');
@@ -71,10 +65,10 @@ static void check_request(cli *c, request *r)
         cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
     if (r->count < 1)
         cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
-    r->csv = r->output && ends_with(r->output, ".csv");
+    r->csv = r->output && cli_ends_with(r->output, ".csv");
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.png or FILE.csv");
-    else if (!r->csv && !ends_with(r->output, ".png"))
+    else if (!r->csv && !cli_ends_with(r->output, ".png"))
         cli_problem(c, "--output %.200s: unknown kind: end it in .png or .csv", r->output);
     else
         check_output(c, "output", r->output);

@@ -33,8 +33,10 @@ static void check_request(cli *c, const request *r)
         cli_problem(c, "--ensemble %.40s: unknown: choose logits or probabilities", r->ensemble);
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.npy");
-    else
+    if (r->output) {
+        cli_check_output(c, r->output, ".npy");
         check_output(c, "output", r->output);
+    }
     if (r->labels && r->output && strcmp(r->labels, r->output) == 0)
         cli_problem(c, "--labels %.200s: is the output too: name another file", r->labels);
     else if (r->labels)

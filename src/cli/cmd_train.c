@@ -107,8 +107,10 @@ static void check_request(cli *c, train_request *r)
         cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.safetensors");
-    else
+    if (r->output) {
+        cli_check_output(c, r->output, ".safetensors");
         check_output(c, "output", r->output);
+    }
     if (r->log && r->output && strcmp(r->log, r->output) == 0)
         cli_problem(c, "--log %.200s: is the output too: name another file", r->log);
     else if (r->log)

@@ -194,6 +194,8 @@ int data_preview(int argc, char **argv)
         cli_problem(&c, "no data named: name a folder with images.npy and labels.npy");
     if (!output)
         cli_problem(&c, "--output: missing: say where to write with -o FILE.png");
+    else
+        cli_check_output(&c, output, ".png");
     int status = cli_usage_failed(&c) ? CLI_USAGE : preview(&c, output);
     cli_release(&c);
     return status;
