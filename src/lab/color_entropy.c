@@ -7,7 +7,7 @@
 
 #include "lab/color_show.h"
 
-enum { QUICK_SEEDS = 5, QUICK_MODELS = 4, KINDS = 4 };
+enum { QUICK_SEEDS = 4, QUICK_MODELS = 4, KINDS = 4 };
 
 static const char *const kind_names[KINDS] = {"single network", "ensemble (sum of outputs)",
                                               "ensemble, scales balanced",

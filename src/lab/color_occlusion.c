@@ -9,7 +9,7 @@
 #include "lab/pair.h"
 
 enum {
-    QUICK_SEEDS = 5,
+    QUICK_SEEDS = 4,
     MODELS = 2,
     GRID = 6,
     CELLS = GRID * GRID,
