@@ -4,7 +4,10 @@
 # of one draw of 10,000 test images for each of our 4 seeds).
 BANG_CACHE=$PWD/cache
 export BANG_CACHE
-bang data get mnist >getting 2>&1 || cat getting
+if ! bang data get mnist >getting 2>&1; then
+    cat getting
+    grep -q 'network' getting && exit 77
+fi
 bang data list | grep -c 'mnist'
 bang reproduce multicolor singlecolor --seeds 4 --models 4 -o run --json --quiet >json
 numbers() { # EXPERIMENT WHAT: "p mean stderr" by line

@@ -17,7 +17,7 @@ bang reproduce multicolor singlecolor --seeds 2 --models 2 --resume -o cut --qui
 cmp run/results.jsonl cut/results.jsonl && cmp run/report.html cut/report.html && echo same
 run reproduce multicolor singlecolor --seeds 2 --models 4 --resume -o cut
 run reproduce multicolor --seeds 0x2 --models -1 --protocol none -o x
-run reproduce multicolor --seeds 20000 --models 5000 -o x
+run reproduce multicolor --seeds 20000 --models 0 -o x
 # one network has no ensemble; the others share their units
 run reproduce multicolor ensemble-size --seeds 1 --models 1 -o one --quiet
 grep -c '"key":"multicolor/seed' one/results.jsonl

@@ -56,3 +56,10 @@ run train --data train --lr 1e30 --optimizer sgd --log diverged.jsonl -o d
 grep -c step diverged.jsonl
 find . -name '*part*'
 ls d missing 2>&1
+# weights that are not finite are a failure, and nothing is written
+run train --data train --lr 1e38 --weight-decay 0 --steps 1 -o big.safetensors
+ls big.safetensors
+# validation data have no say in the network
+mkdir wide && cp test/images.npy wide && head -c 128 test/labels.npy >wide/labels.npy
+for _ in $(seq 40); do printf '\14\0\0\0\0\0\0\0'; done >>wide/labels.npy
+run train --data train --val wide --steps 1 -o x.safetensors
