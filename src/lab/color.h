@@ -34,6 +34,9 @@ typedef struct color_plan {
                    const bang_array *images, const int64_t *labels, bang_error *err);
 } color_plan;
 
+/* "MultiColorMNIST" or "SingleColorMNIST". */
+const char *color_data_name(const color_plan *plan);
+
 /* Section of the report in which a plan's units are listed. */
 const char *color_section(const color_plan *plan);
 

@@ -86,6 +86,11 @@ json_t *color_plan_options(const color_plan *plan, const char *digest)
     return out;
 }
 
+const char *color_data_name(const color_plan *plan)
+{
+    return plan->single ? "SingleColorMNIST" : "MultiColorMNIST";
+}
+
 const char *color_section(const color_plan *plan)
 {
     return plan->inspect            ? "Which patches are used (appendix C.3)"

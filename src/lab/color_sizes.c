@@ -31,11 +31,6 @@ static void collect(color_column out[COLOR_SIZES], const task *t)
         color_collect(&out[s], t->units, "ensembles", color_sizes[s], 0, 1);
 }
 
-static const char *data_name(const color_plan *plan)
-{
-    return plan->single ? "SingleColorMNIST" : "MultiColorMNIST";
-}
-
 static void show_table(json_t *show, const task *t, const color_column *c, color_tally *tally)
 {
     static const char *const names[] = {"p",
@@ -50,7 +45,7 @@ static void show_table(json_t *show, const task *t, const color_column *c, color
                                         NULL};
     char title[96];
     snprintf(title, sizeof title, "%s: ensembles of 1 to 16 networks, per cent",
-             data_name(t->plan));
+             color_data_name(t->plan));
     json_t *table = lab_table(
         title, names,
         "Ensembles: disjoint groups of the networks of a seed; standard deviation between them, "
@@ -78,7 +73,7 @@ static void show_chart(json_t *show, const task *t, const color_column *c)
 {
     char title[80];
     snprintf(title, sizeof title, "%s: accuracy against the size of the ensemble",
-             data_name(t->plan));
+             color_data_name(t->plan));
     json_t *chart = json_pack("{ss ss ss ss ss sb s[]}", "kind", "lines", "title", title, "x_label",
                               "networks in the ensemble (doubled from step to step)", "y_label",
                               "accuracy out of distribution", "note",
@@ -161,7 +156,7 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     show_table(show, t, c, &tally);
     show_chart(show, t, c);
     snprintf(claim, sizeof claim, "%s: the paper's accuracies of larger ensembles",
-             data_name(t->plan));
+             color_data_name(t->plan));
     color_show_agreement(show, claim, &tally);
     show_growth(show, t, c);
     return 0;

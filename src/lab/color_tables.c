@@ -34,11 +34,6 @@ static json_t *percent(double fraction)
     return bang_json_number(100 * fraction);
 }
 
-static const char *data_name(const color_plan *plan)
-{
-    return plan->single ? "SingleColorMNIST" : "MultiColorMNIST";
-}
-
 static void add_cells(json_t *row, const color_column *c, const color_printed *printed,
                       const color_paper *paper, color_tally *tally)
 {
@@ -56,7 +51,7 @@ static void show_table(json_t *show, const task *t, const columns *c, color_tall
                                         "z", "measured", "paper", "z", "gain",     NULL};
     char title[96], note[400];
     snprintf(title, sizeof title, "%s: two networks and their ensemble, per cent",
-             data_name(t->plan));
+             color_data_name(t->plan));
     snprintf(note, sizeof note,
              "Means over %zu pairs of networks (%zu seeds). z: distance from the paper in standard "
              "errors of both, those of the paper's one draw of test images included. gain: of the "
@@ -119,7 +114,7 @@ static void show_spread(json_t *show, const task *t, const columns *c)
 static void show_chart(json_t *show, const task *t, const columns *c)
 {
     char title[64];
-    snprintf(title, sizeof title, "%s: accuracy against shift", data_name(t->plan));
+    snprintf(title, sizeof title, "%s: accuracy against shift", color_data_name(t->plan));
     json_t *chart = color_chart(title, "Bands: one standard deviation between networks. Points: "
                                        "the paper's model 1 and ensemble.");
     json_t *series = json_object_get(chart, "series");
@@ -242,7 +237,7 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     show_chart(show, t, &c);
     show_spread(show, t, &c);
     snprintf(claim, sizeof claim, "%s: the paper's accuracies are what one gets",
-             data_name(t->plan));
+             color_data_name(t->plan));
     color_show_agreement(show, claim, &tally);
     show_gain(show, t, &c);
     return 0;
