@@ -11,7 +11,7 @@
  *     | f(image) - f(image with the mask's cells black) |:
  * what the cells add to the right answer, or take from it. (All outputs together
  * would also count how the wrong ones move among themselves, and tell cells less
- * apart.)
+ * apart: docs/ERRATA.md has what that measure finds.)
  */
 #ifndef BANG_EXPLAIN_OCCLUSION_H
 #define BANG_EXPLAIN_OCCLUSION_H
