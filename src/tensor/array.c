@@ -9,15 +9,35 @@
 
 enum { ALIGNMENT = 64 };
 
+enum kind { INTEGER, REAL, OPAQUE };
+
 static const struct {
     const char *name;
-    size_t size;
+    size_t bits;
+    enum kind kind;
 } dtypes[BANG_DTYPE_COUNT] = {
-    [BANG_BOOL] = {"BOOL", 1}, [BANG_U8] = {"U8", 1},     [BANG_I8] = {"I8", 1},
-    [BANG_U16] = {"U16", 2},   [BANG_I16] = {"I16", 2},   [BANG_U32] = {"U32", 4},
-    [BANG_I32] = {"I32", 4},   [BANG_U64] = {"U64", 8},   [BANG_I64] = {"I64", 8},
-    [BANG_F16] = {"F16", 2},   [BANG_BF16] = {"BF16", 2}, [BANG_F32] = {"F32", 4},
-    [BANG_F64] = {"F64", 8},
+    [BANG_BOOL] = {"BOOL", 8, INTEGER},
+    [BANG_U8] = {"U8", 8, INTEGER},
+    [BANG_I8] = {"I8", 8, INTEGER},
+    [BANG_U16] = {"U16", 16, INTEGER},
+    [BANG_I16] = {"I16", 16, INTEGER},
+    [BANG_U32] = {"U32", 32, INTEGER},
+    [BANG_I32] = {"I32", 32, INTEGER},
+    [BANG_U64] = {"U64", 64, INTEGER},
+    [BANG_I64] = {"I64", 64, INTEGER},
+    [BANG_F16] = {"F16", 16, REAL},
+    [BANG_BF16] = {"BF16", 16, REAL},
+    [BANG_F32] = {"F32", 32, REAL},
+    [BANG_F64] = {"F64", 64, REAL},
+    [BANG_F8_E4M3] = {"F8_E4M3", 8, REAL},
+    [BANG_F8_E5M2] = {"F8_E5M2", 8, REAL},
+    [BANG_F8_E8M0] = {"F8_E8M0", 8, OPAQUE},
+    [BANG_F8_E4M3FNUZ] = {"F8_E4M3FNUZ", 8, OPAQUE},
+    [BANG_F8_E5M2FNUZ] = {"F8_E5M2FNUZ", 8, OPAQUE},
+    [BANG_F4] = {"F4", 4, OPAQUE},
+    [BANG_F6_E2M3] = {"F6_E2M3", 6, OPAQUE},
+    [BANG_F6_E3M2] = {"F6_E3M2", 6, OPAQUE},
+    [BANG_C64] = {"C64", 64, OPAQUE},
 };
 
 static int is_known(bang_dtype dtype)
@@ -25,14 +45,41 @@ static int is_known(bang_dtype dtype)
     return (unsigned)dtype < BANG_DTYPE_COUNT;
 }
 
+size_t bang_dtype_bits(bang_dtype dtype)
+{
+    return is_known(dtype) ? dtypes[dtype].bits : 0;
+}
+
 size_t bang_dtype_size(bang_dtype dtype)
 {
-    return is_known(dtype) ? dtypes[dtype].size : 0;
+    size_t bits = bang_dtype_bits(dtype);
+    return bits % 8 == 0 ? bits / 8 : 0;
 }
 
 const char *bang_dtype_name(bang_dtype dtype)
 {
     return is_known(dtype) ? dtypes[dtype].name : "?";
+}
+
+int bang_dtype_parse(bang_dtype *out, const char *name)
+{
+    for (int i = 0; i < BANG_DTYPE_COUNT; i++) {
+        if (strcmp(name, dtypes[i].name) == 0) {
+            *out = (bang_dtype)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int bang_dtype_is_real(bang_dtype dtype)
+{
+    return is_known(dtype) && dtypes[dtype].kind == REAL;
+}
+
+int bang_dtype_is_integer(bang_dtype dtype)
+{
+    return is_known(dtype) && dtypes[dtype].kind == INTEGER;
 }
 
 int bang_array_init(bang_array *out, bang_dtype dtype, int rank, const size_t *shape,
@@ -46,7 +93,10 @@ int bang_array_init(bang_array *out, bang_dtype dtype, int rank, const size_t *s
     if (rank < 0 || rank > BANG_RANK_MAX)
         return bang_fail(err, BANG_EUSAGE, "array: %d dimensions: from 0 to %d are possible", rank,
                          BANG_RANK_MAX);
-    size_t size = dtypes[dtype].size, limit = PTRDIFF_MAX - ALIGNMENT;
+    if (bang_dtype_size(dtype) == 0)
+        return bang_fail(err, BANG_EUSAGE, "array: numbers of %s share bytes: not for arrays",
+                         dtypes[dtype].name);
+    size_t size = bang_dtype_size(dtype), limit = PTRDIFF_MAX - ALIGNMENT;
     int fits = 1;
     for (int i = 0; i < rank; i++) {
         array.shape[i] = shape[i];
@@ -132,10 +182,9 @@ double bang_array_number(const bang_array *array, size_t index)
         return (double)((const float *)data)[index];
     case BANG_F64:
         return ((const double *)data)[index];
-    case BANG_DTYPE_COUNT:
-        break;
+    default: /* no number that a double could be */
+        return NAN;
     }
-    return NAN;
 }
 
 int bang_array_to_f32(bang_array *out, const bang_array *array, bang_error *err)

@@ -27,12 +27,30 @@ typedef enum bang_dtype {
     BANG_BF16,
     BANG_F32,
     BANG_F64,
+    BANG_F8_E4M3, /* finite: no infinities, NaN is 0x7f and 0xff, up to 448 */
+    BANG_F8_E5M2, /* as IEEE: the upper half of an F16 */
+    /* No arithmetic below: such tensors are copied. */
+    BANG_F8_E8M0,
+    BANG_F8_E4M3FNUZ,
+    BANG_F8_E5M2FNUZ,
+    BANG_F4, /* several numbers share bytes */
+    BANG_F6_E2M3,
+    BANG_F6_E3M2,
+    BANG_C64,
     BANG_DTYPE_COUNT,
 } bang_dtype;
 
-/* Bytes of one number, and the name that safetensors gives it ("F32"). */
-size_t bang_dtype_size(bang_dtype dtype);
+/* Bits of one number, and the name that safetensors gives it ("F32"). */
+size_t bang_dtype_bits(bang_dtype dtype);
 const char *bang_dtype_name(bang_dtype dtype);
+/* Bytes of one number; 0 where several share bytes. */
+size_t bang_dtype_size(bang_dtype dtype);
+/* The type of that name into out; -1 if there is none. */
+int bang_dtype_parse(bang_dtype *out, const char *name);
+/* F64 F32 F16 BF16 F8_E4M3 F8_E5M2: numbers that can be averaged. */
+int bang_dtype_is_real(bang_dtype dtype);
+/* BOOL and all integers. */
+int bang_dtype_is_integer(bang_dtype dtype);
 
 enum { BANG_RANK_MAX = 8 };
 

@@ -1,0 +1,85 @@
+/* The arithmetic of combining models, a block of numbers at a time, and the
+ * weights that follow from what was measured on whole tensors. Nothing here
+ * knows files.
+ *
+ * Numbers come as bytes of any real type. All is computed in float, or in
+ * double when the output or any input is F64, each product and sum rounded as
+ * IEEE says (no fused operation, so that every processor gives the same bytes),
+ * and rounded once more to the output's type.
+ *
+ *     bang_block block = {.inputs = 2, .count = n, .in = in, .in_types = types,
+ *                         .out = out, .out_type = BANG_BF16};
+ *     size_t bad = bang_block_linear(&block, (double[]){1 - alpha, alpha});
+ */
+#ifndef BANG_COMBINE_BLOCKS_H
+#define BANG_COMBINE_BLOCKS_H
+
+#include "bang/tensor/array.h"
+
+typedef struct bang_block {
+    size_t inputs;
+    size_t count;               /* numbers */
+    const void *const *in;      /* (inputs) NULL: not read, its weight must be 0 */
+    const bang_dtype *in_types; /* (inputs) */
+    void *out;
+    bang_dtype out_type;
+} bang_block;
+
+/* Each returns how many numbers of the output are not finite.
+ *
+ * Linear: out = w_0 x_0 + w_1 x_1 + ..., in this order; an input of weight 0 is
+ * left out (0 times NaN would be NaN). */
+size_t bang_block_linear(const bang_block *block, const double *weights);
+
+/* For the three below input 0 is the base b, and d_i = x_i - b for i >= 1;
+ * weights (inputs) belong to the inputs, weights[0] is not used.
+ *
+ * DARE (Yu et al. 2023): out = b + s sum_i w_i m_i d_i/(1 - drop), where m_i is 0
+ * with probability drop and else 1, drawn for number first + j of the tensor
+ * from (seed, key of the tensor's name, i) alone. */
+size_t bang_block_dare(const bang_block *block, const double *weights, double scale, double drop,
+                       uint64_t seed, uint64_t key, uint64_t first);
+/* For a tensor's name. */
+uint64_t bang_block_key(const char *name);
+
+/* TIES (Yadav et al. 2023): t_i = d_i where |d_i| >= thresholds[i] (as floats),
+ * else 0; g = sign(sum_i w_i t_i); out = b + s sum w_i t_i / sum w_i over those
+ * with sign(t_i) = g, or b where there is none. */
+size_t bang_block_ties(const bang_block *block, const double *weights, double scale,
+                       const float *thresholds);
+
+/* Fisher (Matena and Raffel 2022): out = sum_i w_i f_i x_i / sum_i w_i f_i, with
+ * inputs x_0 .. x_{n-1}, f_0 .. f_{n-1} (inputs = 2n); where the lower sum is not
+ * above 0 the average with weights w_i/sum w. */
+size_t bang_block_fisher(const bang_block *block, const double *weights);
+
+/* Sums over a block in double: gram (inputs, inputs) += v_i v_j with v_0 = x_0 and
+ * v_i = x_i - x_0. */
+void bang_block_gram(const bang_block *block, double *gram);
+
+/* For TIES' thresholds: counts |x_i - x_0| as a float's bits. A pass looks at the
+ * numbers whose upper bits agree with prefix[i] and counts their next bits:
+ * histogram (inputs, BANG_RADIX), that of input 0 unused. Three passes (shift 20,
+ * 10, 0 after a first of the top 11 bits; see blocks.c) find any order statistic
+ * exactly. NaN counts as largest. */
+enum { BANG_RADIX = 2048, BANG_RADIX_PASSES = 3 };
+void bang_block_histogram(const bang_block *block, int pass, const uint32_t *prefix,
+                          uint64_t *histogram);
+/* Which bin holds the keep-th largest (keep >= 1): extends *prefix by the bin and
+ * takes what lies above it from *keep. After the last pass *prefix are the bits
+ * of the threshold. */
+void bang_radix_select(uint32_t *prefix, uint64_t *keep, int pass, const uint64_t *histogram);
+
+/* Spherical interpolation of two from their gram (2, 2) above:
+ * w = sin((1-t) o)/sin o, sin(t o)/sin o with o the angle between x_0 and x_1;
+ * 1 - t, t where a vector is zero or they are parallel (sin o < 1e-4 or so).
+ * t of 0 and 1 give exactly (1, 0) and (0, 1). */
+void bang_weights_slerp(double weights[2], const double *gram, double t);
+
+/* Model stock (Jang et al. 2024) of n fine-tuned models x_1 .. x_n and the base x_0
+ * from their gram (n+1, n+1): c the mean cosine of the pairs d_i, d_j,
+ * t = n c/(1 + (n-1) c) held within 0..1; w = 1 - t for the base, t/n each.
+ * Returns t; n = 1 or no change gives t = 1. */
+double bang_weights_stock(double *weights, const double *gram, size_t models);
+
+#endif
