@@ -60,7 +60,8 @@ BANG_SMALL float bang_float_of_small(int32_t small, const int exponent, const in
     /* Below the smallest normal number there is no hidden one: give it one and take it off. */
     const int32_t first = lift + (1 << 23);
     int32_t normal = moved + lift;
-    int32_t tiny = bang_bits_of_float(bang_float_of_bits(moved + first) - bang_float_of_bits(first));
+    int32_t tiny =
+        bang_bits_of_float(bang_float_of_bits(moved + first) - bang_float_of_bits(first));
     int32_t large = finite ? 0x7fc00000 : 0x7f800000 | (moved & 0x7fffff);
     int32_t bits = magnitude >> fraction == 0 ? tiny : normal;
     bits = magnitude >= special ? large : bits;
