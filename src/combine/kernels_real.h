@@ -40,7 +40,10 @@ static size_t NAME(finish)(const REAL *numbers, const bang_block *block, size_t 
     char *at = (char *)block->out + from * bang_dtype_size(block->out_type);
     if ((const void *)numbers != (const void *)at)
         FROM_REAL(at, block->out_type, numbers, n);
-    return not_finite(at, block->out_type, n);
+    size_t bad = not_finite(at, block->out_type, n);
+    if (bad > 0)
+        settle_nans(at, block->out_type, n);
+    return bad;
 }
 
 static void NAME(scale)(REAL *restrict out, REAL w, const REAL *restrict x, size_t n)

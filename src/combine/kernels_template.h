@@ -44,6 +44,36 @@ static size_t not_finite(const void *numbers, bang_dtype dtype, size_t count)
 
 #undef EACH_BITS
 
+#define EACH_NAN(TYPE, INFINITE, NAN_BITS)                                                         \
+    for (size_t i = 0; i < count; i++) {                                                           \
+        TYPE bits;                                                                                 \
+        memcpy(&bits, bytes + i * sizeof bits, sizeof bits);                                       \
+        if ((TYPE)(bits << 1) > (TYPE)((TYPE)(INFINITE) << 1))                                     \
+            bits = (TYPE)(NAN_BITS);                                                               \
+        memcpy(bytes + i * sizeof bits, &bits, sizeof bits);                                       \
+    }
+
+/* Which sign and payload a NaN has depends on the order of operands that a
+ * compiler chose, so all are made the same one. */
+static void settle_nans(void *numbers, bang_dtype dtype, size_t count)
+{
+    char *bytes = numbers;
+    if (dtype == BANG_F32)
+        EACH_NAN(uint32_t, 0x7f800000, 0x7fc00000)
+    else if (dtype == BANG_F16)
+        EACH_NAN(uint16_t, 0x7c00, 0x7e00)
+    else if (dtype == BANG_BF16)
+        EACH_NAN(uint16_t, 0x7f80, 0x7fc0)
+    else if (dtype == BANG_F64)
+        EACH_NAN(uint64_t, (uint64_t)0x7ff0 << 48, (uint64_t)0x7ff8 << 48)
+    else if (dtype == BANG_F8_E4M3)
+        EACH_NAN(uint8_t, 0x7e, 0x7f)
+    else if (dtype == BANG_F8_E5M2)
+        EACH_NAN(uint8_t, 0x7c, 0x7e)
+}
+
+#undef EACH_NAN
+
 /* Words 4*block .. 4*(block + blocks) - 1 of a model; what bang_philox4x32 gives,
  * but several blocks at a time. */
 static void draw_words(uint32_t *restrict out, const bang_coins *coins, uint32_t model,
