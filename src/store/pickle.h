@@ -82,6 +82,7 @@ typedef struct bang_pickle {
     size_t values;                              /* how many were made */
     size_t call_count;                          /* of different unknown calls; the first: */
     const bang_value *calls[BANG_PICKLE_CALLS]; /* GLOBALs, or other values that were called */
+    bang_value storages;                        /* list: every STORAGE, as often as it occurs */
     /* Private: */
     bang_arena arena;
     char *room;
