@@ -158,9 +158,8 @@ int bang_zip_load(char **out, const bang_source *source, const bang_zip_member *
         return bang_fail(err, BANG_EDATA, "%s: member \"%s\" has %llu bytes: at most %llu are read",
                          source->name, bang_bytes_show(shown, member->name),
                          (unsigned long long)member->size, (unsigned long long)limit);
-    struct sink sink = {.memory = malloc((size_t)member->size + 1),
-                        .descriptor = -1,
-                        .size = member->size};
+    struct sink sink = {
+        .memory = malloc((size_t)member->size + 1), .descriptor = -1, .size = member->size};
     if (!sink.memory)
         return bang_fail_memory(err);
     int code;
@@ -178,5 +177,36 @@ int bang_zip_load(char **out, const bang_source *source, const bang_zip_member *
     } else {
         free(sink.memory);
     }
+    return code;
+}
+
+int bang_zip_peek(void *out, size_t *got, size_t size, const bang_source *source,
+                  const bang_zip_member *member, bang_error *err)
+{
+    unsigned char packed[4096];
+    size_t want = size < member->size ? size : (size_t)member->size;
+    *got = want;
+    if (member->method == BANG_ZIP_STORED)
+        return bang_source_read(source, out, (size_t)member->offset, want, err);
+    z_stream stream = {.next_out = out, .avail_out = (uInt)want};
+    if (want > UINT32_MAX || inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        return bang_fail_memory(err);
+    int code = 0, state = Z_OK;
+    uint64_t done = 0;
+    while (code == 0 && state == Z_OK && stream.avail_out > 0 && done < member->packed) {
+        uint64_t left = member->packed - done;
+        size_t piece = left < sizeof packed ? (size_t)left : sizeof packed;
+        code = bang_source_read(source, packed, (size_t)(member->offset + done), piece, err);
+        stream.next_in = packed;
+        stream.avail_in = (uInt)piece;
+        if (code == 0)
+            state = inflate(&stream, Z_NO_FLUSH);
+        done += piece;
+    }
+    if (code == 0 && state == Z_MEM_ERROR)
+        code = bang_fail_memory(err);
+    if (code == 0 && stream.avail_out > 0)
+        code = bang_fail(err, BANG_EDATA, "%s: a compressed member is damaged", source->name);
+    inflateEnd(&stream);
     return code;
 }

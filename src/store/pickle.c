@@ -230,8 +230,7 @@ static int push_tuple(struct machine *m, size_t count)
         return fail(m, "too few values for a tuple");
     m->stack.count -= count;
     bang_value *value = bang_pickle_value(m->pickle, BANG_VALUE_TUPLE);
-    if (!value ||
-        bang_pickle_extend(m->pickle, value, m->stack.items + m->stack.count, count) < 0)
+    if (!value || bang_pickle_extend(m->pickle, value, m->stack.items + m->stack.count, count) < 0)
         return fail_value(m);
     return push(m, value);
 }

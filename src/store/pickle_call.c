@@ -135,7 +135,7 @@ static bang_value *make_dict(bang_pickle *pickle, const bang_value *arguments, c
         return NULL;
     if (from->kind == BANG_VALUE_DICT)
         return bang_pickle_extend(pickle, dict, from->list.items, from->list.count) < 0 ? NULL
-                                                                                         : dict;
+                                                                                        : dict;
     for (size_t i = 0; i < from->list.count; i++) {
         const bang_value *pair = from->list.items[i];
         if ((pair->kind != BANG_VALUE_TUPLE && pair->kind != BANG_VALUE_LIST) ||
@@ -236,8 +236,7 @@ bang_value *bang_pickle_call(bang_pickle *pickle, const bang_value *callee, bang
     case SAME:
         return first ? first : arguments;
     case INSTANCE:
-        return first ? make_object(pickle, BANG_VALUE_OBJECT, first)
-                     : make_unknown(pickle, callee);
+        return first ? make_object(pickle, BANG_VALUE_OBJECT, first) : make_unknown(pickle, callee);
     case DATA:
         return make_object(pickle, BANG_VALUE_OBJECT, callee);
     default:

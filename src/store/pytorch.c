@@ -28,9 +28,9 @@ struct archive {
     const bang_source *source;
     bang_zip zip;
     const bang_zip_member *pickle;
-    size_t prefix;   /* bytes of the folder that all members are in */
+    size_t prefix;    /* bytes of the folder that all members are in */
     size_t *unpacked; /* (members) file of the checkpoint for a compressed one; 0: not yet */
-    char *name;      /* room for the name of a member */
+    char *name;       /* room for the name of a member */
     size_t name_size;
 };
 
@@ -70,9 +70,8 @@ static int find_storage(bang_torch_place *out, void *context, const bang_value *
         return 0;
     size_t *file = &a->unpacked[found - a->zip.members];
     bang_packed packed = {a->file, found->offset, found->packed, found->crc};
-    int code = *file ? 0
-                     : bang_checkpoint_add_packed(a->c, file, found->name, found->size, &packed,
-                                                  err);
+    int code =
+        *file ? 0 : bang_checkpoint_add_packed(a->c, file, found->name, found->size, &packed, err);
     out->file = *file;
     out->offset = 0;
     return code;
@@ -109,8 +108,8 @@ static int open_archive(struct archive *a, bang_error *err)
     if (code == 0)
         code = bang_zip_load(&bytes, a->source, a->pickle, BANG_PICKLE_MOST, err);
     if (code == 0)
-        code = bang_digest_bytes(a->c->files[a->file].header_digest, bytes,
-                                 (size_t)a->pickle->size, err);
+        code = bang_digest_bytes(a->c->files[a->file].header_digest, bytes, (size_t)a->pickle->size,
+                                 err);
     if (code == 0)
         code = bang_pickle_parse(&pickle, bytes, (size_t)a->pickle->size, a->source->name, err);
     if (code == 0)

@@ -11,7 +11,7 @@ typedef struct bang_torch_list {
     struct bang_torch_item {
         const char *name; /* terminated, in the pickle's memory */
         const bang_value *tensor;
-    } *items;
+    } * items;
 } bang_torch_list;
 
 /* Which values of the pickle are tensors of a model, and their names. Notes of

@@ -214,7 +214,8 @@ static int open_pickles(struct held *held, struct legacy *l, bang_checkpoint *c,
         start = i == OBJECT ? at : start;
         code = next(&held[i], &at, l->source, err);
         const bang_value *root = held[i].pickle.root;
-        if (code == 0 && i == PROTOCOL && (root->kind != BANG_VALUE_INT || root->integer != VERSION))
+        if (code == 0 && i == PROTOCOL &&
+            (root->kind != BANG_VALUE_INT || root->integer != VERSION))
             code = bang_fail(err, BANG_EDATA, "%s: is of another version of torch.save than %d",
                              l->source->name, VERSION);
         if (code == 0 && i == OBJECT)

@@ -53,8 +53,8 @@ int bang_torch_dtype(bang_dtype *out, int *is_untyped, const bang_value *global)
 static int fail(const char *file, const char *tensor, const char *why, bang_error *err)
 {
     char shown[BANG_SHOWN];
-    return bang_fail(err, BANG_EDATA, "%s: tensor \"%s\": %s", file,
-                     bang_bytes_show(shown, tensor), why);
+    return bang_fail(err, BANG_EDATA, "%s: tensor \"%s\": %s", file, bang_bytes_show(shown, tensor),
+                     why);
 }
 
 /* Shape and strides, in numbers. */

@@ -291,8 +291,8 @@ static int judge_calls(bang_checkpoint *c, const bang_pickle *pickle, const char
     if (calls.failed)
         code = bang_fail_memory(err);
     else if (is_module(pickle->root))
-        code = bang_checkpoint_note(c, err, "calls in the pickle that were not made: %s",
-                                    calls.data);
+        code =
+            bang_checkpoint_note(c, err, "calls in the pickle that were not made: %s", calls.data);
     else
         code = bang_fail(err, BANG_EDATA,
                          "%s: calls %s: only tensors and containers are read, nothing is run: save "

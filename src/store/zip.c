@@ -4,11 +4,11 @@
 #include <string.h>
 
 enum {
-    END = 22,      /* bytes of the record at the end, without its comment */
-    LOCATOR = 20,  /* of what says where ZIP64's record is */
-    END64 = 56,    /* of that record */
-    CENTRAL = 46,  /* of an entry of the directory, without its name */
-    LOCAL = 30,    /* of the header before a member's bytes */
+    END = 22,     /* bytes of the record at the end, without its comment */
+    LOCATOR = 20, /* of what says where ZIP64's record is */
+    END64 = 56,   /* of that record */
+    CENTRAL = 46, /* of an entry of the directory, without its name */
+    LOCAL = 30,   /* of the header before a member's bytes */
     COMMENT_MOST = 65535,
     DIRECTORY_MOST = 1 << 30, /* held in memory; some ten million members */
     DEFLATE_MOST = 1032,      /* bytes that one byte can unpack to */
@@ -253,8 +253,7 @@ static int read_local(bang_zip_member *member, uint64_t limit, char *name,
     uint64_t left = limit - member->header - LOCAL;
     if (memcmp(bytes, "PK\3\4", 4) != 0 || number(bytes + 8, 2) != (uint64_t)member->method ||
         length != strlen(member->name) || length + extra > left)
-        return fail_member(source, member->name, "its header is not what the directory says",
-                           err);
+        return fail_member(source, member->name, "its header is not what the directory says", err);
     code = bang_source_read(source, name, (size_t)member->header + LOCAL, length, err);
     if (code < 0)
         return code;

@@ -44,4 +44,8 @@ const bang_zip_member *bang_zip_find(const bang_zip *zip, const char *name);
 int bang_zip_load(char **out, const bang_source *source, const bang_zip_member *member,
                   uint64_t limit, bang_error *err);
 
+/* The first unpacked bytes, up to size, unchecked; *got says how many there are. */
+int bang_zip_peek(void *out, size_t *got, size_t size, const bang_source *source,
+                  const bang_zip_member *member, bang_error *err);
+
 #endif
