@@ -32,8 +32,8 @@ int bang_open_file(bang_checkpoint *c, size_t file, bang_error *err)
  * 0x7b, so the second byte is looked at as well. */
 static int is_index(const bang_source *source)
 {
-    char start[8] = {0};
-    size_t size = source->size < sizeof start ? source->size : sizeof start;
+    char start[9] = {0}; /* with a terminator */
+    size_t size = source->size < sizeof start - 1 ? source->size : sizeof start - 1;
     if (size < 2 || bang_source_read(source, start, 0, size, NULL) < 0)
         return 0;
     size_t i = strspn(start, " \t\r\n");

@@ -139,16 +139,16 @@ static int digest_directory(bang_checkpoint *c, size_t file, const bang_zip *zip
 
 int bang_open_npz(bang_checkpoint *c, size_t file, const bang_zip *zip, bang_error *err)
 {
-    const bang_zip_member **members = calloc(zip->count + 1, sizeof *members);
+    const bang_zip_member **members = calloc(zip->count + 1, sizeof(void *));
     int code = members ? digest_directory(c, file, zip, err) : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < zip->count; i++)
         members[i] = &zip->members[i];
     if (code == 0)
-        qsort(members, zip->count, sizeof *members, by_place);
+        qsort((void *)members, zip->count, sizeof(void *), by_place);
     for (size_t i = 0; code == 0 && i < zip->count; i++)
         if (members[i]->name[strlen(members[i]->name) - 1] != '/')
             code = add_member(c, file, members[i], err);
-    free(members);
+    free((void *)members);
     c->format = "npz";
     return code;
 }
