@@ -108,7 +108,7 @@ static size_t NAME(dare)(const bang_block *block, const double *weights, double 
                          const bang_coins *coins)
 {
     REAL base_room[PIECE], x_room[PIECE], sum[PIECE];
-    uint32_t words[PIECE + 8];
+    uint32_t words[PIECE + 4 * 8]; /* from a multiple of four on, see draw_words */
     size_t bad = 0;
     for (size_t from = 0; from < block->count; from += PIECE) {
         size_t n = REST;

@@ -3,7 +3,7 @@
 const bang_converter *bang_converter_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
         return &bang_converter_avx2;
 #endif
     return &bang_converter_portable;
