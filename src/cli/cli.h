@@ -50,6 +50,7 @@ int cli_read_flag(void *target, const char *value, bang_error *err);  /* int */
 int cli_read_text(void *target, const char *value, bang_error *err);  /* const char * */
 int cli_read_real(void *target, const char *value, bang_error *err);  /* double */
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
+int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_t; 64M, 1.5G */
 
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
@@ -81,6 +82,7 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
+    int bytes; /* what is counted: the bar shows MB and GB/s */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
@@ -100,5 +102,6 @@ int cmd_train(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_average(int argc, char **argv);
 
 #endif
