@@ -126,6 +126,8 @@ static void test_not_finite(void **state)
         check_linear(&p, (double[]){1});
         size_t bad = bang_block_linear(&p.block, (double[]){1});
         assert_int_equal(bad, cases[c].bad * COPIES);
+        assert_int_equal(bang_block_not_finite(p.block.out, cases[c].type, VALUES * COPIES), bad);
+        assert_int_equal(bang_block_not_finite(p.in[0], BANG_F32, VALUES * COPIES), 3 * COPIES);
         drop_problem(&p);
     }
     /* Which NaN comes out does not depend on those that went in. */

@@ -7,7 +7,7 @@
 const bang_combine_kernels *bang_combine_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2"))
         return &bang_combine_avx2;
 #endif
     return &bang_combine_portable;

@@ -108,8 +108,8 @@ static void draw_words(uint32_t *restrict out, const bang_coins *coins, uint32_t
 {
     const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
     for (size_t i = 0; i < blocks; i += 8) {
-        __m256i x0 = _mm256_add_epi64(_mm256_set1_epi64x((long long)(block + i)),
-                                      _mm256_set_epi64x(3, 2, 1, 0));
+        int64_t first = (int64_t)block + (int64_t)i;
+        __m256i x0 = _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_set_epi64x(3, 2, 1, 0));
         __m256i y0 = _mm256_add_epi64(x0, _mm256_set1_epi64x(4));
         __m256i x1 = _mm256_srli_epi64(x0, 32), y1 = _mm256_srli_epi64(y0, 32);
         __m256i x2 = _mm256_set1_epi64x(model), y2 = x2;
