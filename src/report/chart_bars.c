@@ -1,6 +1,7 @@
 /* Bars that lie: names are read from left to right, however long they are. */
 #include <math.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "bang/report/chart.h"
 #include "report/draw.h"
@@ -44,6 +45,15 @@ static int fit_axis(layout *l, const bang_bar_chart *chart)
     return any;
 }
 
+/* Three digits beside a bar; the pointer finds more. */
+static void say_value(char out[BANG_NUMBER_SIZE], const bang_bar_chart *chart, size_t i)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2e", chart->values[i]);
+    bang_number_short(out, bang_draw_usable(chart->values[i]) ? strtod(digits, NULL) : NAN,
+                      chart->percent);
+}
+
 /* Names get what they need up to a limit; values stand in a column of their own. */
 static void fit_columns(layout *l, const bang_bar_chart *chart)
 {
@@ -51,7 +61,7 @@ static void fit_columns(layout *l, const bang_bar_chart *chart)
     double names = 0;
     for (size_t i = 0; i < chart->count; i += l->every) {
         names = fmax(names, bang_draw_text_width(chart->names[i], 12));
-        bang_number_short(label, chart->values[i], chart->percent);
+        say_value(label, chart, i);
         l->value_room = fmax(l->value_room, bang_draw_text_width(label, 12));
     }
     l->left = ceil(BANG_DRAW_PAD + fmin(names, NAME_MOST) + GAP);
@@ -138,7 +148,7 @@ static void add_names(bang_text *out, const layout *l, const bang_bar_chart *cha
         bang_draw_block name;
         bang_draw_wrap(&name, chart->names[i], 12, NAME_MOST, 1);
         bang_draw_block_add(out, &name, l->left - GAP, y, 0, "text-anchor=\"end\"");
-        bang_number_short(shown, chart->values[i], chart->percent);
+        say_value(shown, chart, i);
         bang_draw_label(out, BANG_DRAW_WIDTH - BANG_DRAW_PAD, y,
                         "text-anchor=\"end\" class=\"soft\" fill=\"#555\"", shown);
     }
