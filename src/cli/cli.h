@@ -50,6 +50,7 @@ int cli_read_flag(void *target, const char *value, bang_error *err);  /* int */
 int cli_read_text(void *target, const char *value, bang_error *err);  /* const char * */
 int cli_read_real(void *target, const char *value, bang_error *err);  /* double */
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
+int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_t; 64M, 1.5G */
 
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
@@ -85,6 +86,11 @@ typedef struct cli_bar {
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
 
+/* Columns of standard output; 80 where it is no terminal. */
+int cli_columns(void);
+/* 1 if the locale of the environment is one of UTF-8. */
+int cli_is_utf8(void);
+
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
@@ -98,6 +104,7 @@ int cmd_reproduce(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 

@@ -132,6 +132,9 @@ void bang_pair_finish(bang_change *change, const bang_pair_sums *sums, uint64_t 
         usable &= isfinite(s[i]) != 0;
     }
     double a = sqrt(s[BANG_SUM_AA]), b = sqrt(s[BANG_SUM_BB]), d = sqrt(s[BANG_SUM_DD]);
+    /* One rounding fewer than a * b, where the product of the squares is a number. */
+    double product = s[BANG_SUM_AA] * s[BANG_SUM_BB];
+    double norm = isnormal(product) ? sqrt(product) : a * b;
     *change = (bang_change){count, sums->not_finite, a, b, NAN, NAN, NAN, sums->max_abs};
     if (!usable) {
         change->norm_a = change->norm_b = NAN;
@@ -142,6 +145,6 @@ void bang_pair_finish(bang_change *change, const bang_pair_sums *sums, uint64_t 
         change->relative_change = d / a;
         change->norm_ratio = b / a;
         if (b > 0)
-            change->cosine = fmax(-1, fmin(1, s[BANG_SUM_AB] / a / b));
+            change->cosine = fmax(-1, fmin(1, s[BANG_SUM_AB] / norm));
     }
 }
