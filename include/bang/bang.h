@@ -20,6 +20,8 @@
 #include "bang/base/text.h"
 #include "bang/base/thread.h"
 #include "bang/combine/blocks.h"
+#include "bang/combine/difference.h"
+#include "bang/combine/layer.h"
 #include "bang/data/color.h"
 #include "bang/data/dataset.h"
 #include "bang/data/mnist.h"

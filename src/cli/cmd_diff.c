@@ -127,8 +127,6 @@ static void check_request(cli *c, const diff_request *r)
         cli_problem(c, "--sort %.40s: unknown: choose change, name or file", r->sort);
     if (r->top < 0)
         cli_problem(c, "--top %lld: must not be negative", (long long)r->top);
-    if (r->max_memory && r->max_memory < 16 << 20)
-        cli_problem(c, "--max-memory: too little to read with: give at least 16M");
     struct stat info;
     if (r->html && stat(r->html, &info) == 0 && S_ISDIR(info.st_mode))
         cli_problem(c, "--html %.200s: is a folder: name a file in it", r->html);

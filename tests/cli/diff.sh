@@ -33,7 +33,7 @@ run diff a.safetensors a.safetensors
 run diff b.safetensors b.safetensors --json
 run diff a.safetensors b.safetensors --quiet
 LC_ALL=C.UTF-8
-run diff a.safetensors b.safetensors --threads 1 --max-memory 32M
+run diff a.safetensors b.safetensors --threads 1 --max-memory 0.25G
 LC_ALL=C
 
 # other types of the same numbers; numbers that are not finite; names that steer a terminal
@@ -62,7 +62,7 @@ grep -o 'How far [^<]*' page.html | head -n 1
 
 # refused
 run diff
-run diff a.safetensors --sort size --top -1 --max-memory 1M --html first
-run diff a.safetensors none.safetensors --max-memory much
+run diff a.safetensors --sort size --top -1 --max-memory -1M --html first
+run diff a.safetensors b.safetensors --max-memory much
 run diff lost.safetensors none.safetensors
 run diff a.safetensors b.safetensors --html none/page.html
