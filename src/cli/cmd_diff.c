@@ -77,13 +77,14 @@ static int arrange(diff_result *r, const char *sort, bang_error *err)
         if (diff_rank(&d->tensors[i].change, d->tensors[i].equal) > 0)
             r->moved[r->moved_count++] = &d->tensors[i];
     }
-    qsort(r->moved, r->moved_count, sizeof *r->moved, tensors_by_change);
+    qsort(r->moved, r->moved_count, sizeof(bang_tensor_change *), tensors_by_change);
     if (strcmp(sort, "file") == 0)
         return 0;
     int by_name = strcmp(sort, "name") == 0;
-    qsort(r->layers, d->layer_count, sizeof *r->layers,
+    qsort(r->layers, d->layer_count, sizeof(bang_layer_change *),
           by_name ? layers_by_name : layers_by_change);
-    qsort(r->tensors, d->count, sizeof *r->tensors, by_name ? tensors_by_name : tensors_by_change);
+    qsort(r->tensors, d->count, sizeof(bang_tensor_change *),
+          by_name ? tensors_by_name : tensors_by_change);
     return 0;
 }
 

@@ -81,7 +81,8 @@ enum { BINS = 47 }; /* 1-2-5 steps from 1e-12 to 1000, and what lies beyond */
 static double bin_start(int i)
 {
     static const double steps[] = {1, 2, 5};
-    return steps[(i - 1) % 3] * pow(10, (i - 1) / 3 - 12);
+    int power = (i - 1) / 3 - 12;
+    return steps[(i - 1) % 3] * pow(10, power);
 }
 
 static void bin_name(char out[64], int i)
