@@ -156,7 +156,7 @@ static json_t *tensors_of(const diff_result *r)
     json_t *table =
         json_pack("{ss ss s[ssssssss] s[nninnnnn] so}", "kind", "table", "title", "Tensors.",
                   "columns", "tensor", "relative change", "cosine", "norm ratio", "max |b - a|",
-                  "type", "shape", "", "decimals", 6, "rows", rows);
+                  "type", "shape", "note", "decimals", 6, "rows", rows);
     return r->moved_count ? json_pack("[oo]", histogram_of(r), table) : json_pack("[o]", table);
 }
 
