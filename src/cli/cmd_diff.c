@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checkpoints.h"
 #include "diff.h"
 
 static const char summary[] =
@@ -133,30 +134,18 @@ static void check_request(cli *c, const diff_request *r)
         cli_problem(c, "--html %.200s: is a folder: name a file in it", r->html);
 }
 
-/* What reading left out or renamed. */
-static void print_notes(const cli *c, const bang_checkpoint *checkpoint)
-{
-    size_t i;
-    json_t *note;
-    if (c->quiet)
-        return;
-    json_array_foreach(checkpoint->notes, i, note)
-        fprintf(stderr, "%s: %s\n", checkpoint->path, json_string_value(note));
-}
-
 static int measure(diff_result *result, const cli *c, const diff_request *r,
-                   const bang_checkpoint *a, const bang_checkpoint *b, bang_error *err)
+                   const checkpoints *both, bang_error *err)
 {
     bang_stream stream = BANG_STREAM_INIT;
     cli_bar bar;
-    print_notes(c, a);
-    print_notes(c, b);
-    cli_bar_start(&bar, c, "bytes");
+    cli_bar_start(&bar, c, "reading");
+    bar.bytes = 1;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;
     stream.progress = &bar.progress;
     stream.cancel = cli_cancel();
-    int rc = bang_difference_measure(&result->found, a, b, &stream, err);
+    int rc = bang_difference_measure(&result->found, both->items[0], both->items[1], &stream, err);
     cli_bar_finish(&bar);
     if (rc == 0)
         rc = arrange(result, r->sort, err);
@@ -178,25 +167,26 @@ static int tell(const cli *c, const diff_request *r, const diff_result *result, 
 
 static int diff(const cli *c, const diff_request *r)
 {
-    bang_checkpoint *a = NULL, *b = NULL;
+    checkpoints both = {0};
     diff_result result = {0};
     bang_error err = {0};
-    int status = CLI_DONE;
-    if (bang_checkpoint_open(&a, c->operands[0], &err) < 0)
-        status = cli_fail(c, &err);
-    if (bang_checkpoint_open(&b, c->operands[1], &err) < 0)
-        status = cli_fail(c, &err);
-    if (status == CLI_DONE)
+    int status = CLI_FAILED, rc = 0;
+    for (size_t i = 0; i < 2 && rc == 0; i++)
+        rc = checkpoints_read(&both, c->operands[i], &err);
+    if (rc < 0) {
+        cli_fail(c, &err);
+    } else if (checkpoints_open(c, &both) == 0) {
+        checkpoints_notes(c, &both);
         status =
-            measure(&result, c, r, a, b, &err) < 0 ? cli_fail(c, &err) : tell(c, r, &result, &err);
+            measure(&result, c, r, &both, &err) < 0 ? cli_fail(c, &err) : tell(c, r, &result, &err);
+    }
     bang_difference_release(&result.found);
     free(result.layers);
     free(result.tensors);
     free(result.moved);
     free(result.a);
     free(result.b);
-    bang_checkpoint_close(a);
-    bang_checkpoint_close(b);
+    checkpoints_release(&both);
     return status;
 }
 
