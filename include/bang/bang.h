@@ -21,6 +21,7 @@
 #include "bang/base/thread.h"
 #include "bang/combine/average.h"
 #include "bang/combine/blocks.h"
+#include "bang/combine/difference.h"
 #include "bang/combine/greedy.h"
 #include "bang/combine/layer.h"
 #include "bang/data/color.h"
