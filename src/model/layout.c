@@ -4,9 +4,12 @@
 #include <string.h>
 
 static const char *const names[BANG_LAYOUT_COUNT] = {
-    [BANG_LAYOUT_UNKNOWN] = "unknown",         [BANG_LAYOUT_CLIP_HF] = "clip-hf",
-    [BANG_LAYOUT_CLIP_OPENAI] = "clip-openai", [BANG_LAYOUT_CLIP_OPEN_CLIP] = "clip-open_clip",
-    [BANG_LAYOUT_VIT] = "vit",                 [BANG_LAYOUT_MLP] = "mlp",
+    [BANG_LAYOUT_UNKNOWN] = "unknown",
+    [BANG_LAYOUT_CLIP_HF] = "clip-hf",
+    [BANG_LAYOUT_CLIP_OPENAI] = "clip-openai",
+    [BANG_LAYOUT_CLIP_OPEN_CLIP] = "clip-open_clip",
+    [BANG_LAYOUT_VIT] = "vit",
+    [BANG_LAYOUT_MLP] = "mlp",
 };
 
 const char *bang_layout_name(bang_layout layout)
@@ -32,8 +35,8 @@ int bang_layout_begins(const char *text, const char *begin)
 /* DataParallel, torch.compile, soups, wise-ft, training frameworks. */
 const char *bang_layout_unwrap_once(const char *name)
 {
-    static const char *const wrappers[] = {"module.", "_orig_mod.", "model.", "image_encoder.",
-                                           "clip.",   "clip_model."};
+    static const char *const wrappers[] = {"module.",        "_orig_mod.", "model.",
+                                           "image_encoder.", "clip.",      "clip_model."};
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
         if (bang_layout_begins(name, wrappers[i]))
             return name + strlen(wrappers[i]);
@@ -69,7 +72,8 @@ const char *bang_layout_number(size_t *number, const char *name, const char *pre
     const char *begin = name + strlen(prefix), *end = begin;
     while (is_digit(*end))
         end++;
-    if (end == begin || end - begin > DIGITS_MOST || *end != '.' || (*begin == '0' && end > begin + 1))
+    if (end == begin || end - begin > DIGITS_MOST || *end != '.' ||
+        (*begin == '0' && end > begin + 1))
         return NULL;
     *number = strtoul(begin, NULL, 10);
     return end + 1;
@@ -144,7 +148,8 @@ static bang_layout openai_or_open_clip(const bang_checkpoint *c)
 /* timm, Hugging Face with and without its own wrapper, torchvision. */
 static int is_vit(const bang_checkpoint *c)
 {
-    return (has(c, "patch_embed.proj.weight") && has(c, "pos_embed") && has_begin(c, "blocks.0.")) ||
+    return (has(c, "patch_embed.proj.weight") && has(c, "pos_embed") &&
+            has_begin(c, "blocks.0.")) ||
            (has(c, "vit.embeddings.patch_embeddings.projection.weight") &&
             has_begin(c, "vit.encoder.layer.0.")) ||
            (has(c, "embeddings.patch_embeddings.projection.weight") &&

@@ -39,7 +39,8 @@ typedef struct tower_names {
     const char *patch, *positions, *layers;
 } tower_names;
 
-static void measure_image(bang_layout_sizes *out, const bang_checkpoint *c, const tower_names *names)
+static void measure_image(bang_layout_sizes *out, const bang_checkpoint *c,
+                          const tower_names *names)
 {
     const bang_entry *patch = bang_layout_entry(c, names->patch);
     if (!patch || patch->rank != 4)
@@ -115,7 +116,7 @@ static const char *size_name(size_t width, size_t depth)
     static const struct {
         size_t width, depth;
         const char *name;
-    } known[] = {{192, 12, "-Ti"},  {384, 12, "-S"},  {768, 12, "-B"},    {1024, 24, "-L"},
+    } known[] = {{192, 12, "-Ti"}, {384, 12, "-S"},  {768, 12, "-B"},    {1024, 24, "-L"},
                  {1280, 32, "-H"}, {1408, 40, "-g"}, {1664, 48, "-bigG"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].width == width && known[i].depth == depth)
