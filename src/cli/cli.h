@@ -50,6 +50,7 @@ int cli_read_flag(void *target, const char *value, bang_error *err);  /* int */
 int cli_read_text(void *target, const char *value, bang_error *err);  /* const char * */
 int cli_read_real(void *target, const char *value, bang_error *err);  /* double */
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
+int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_t; 64M, 1.5G */
 
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
@@ -99,6 +100,8 @@ int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

@@ -62,6 +62,24 @@ int cli_read_whole(void *target, const char *value, bang_error *err)
                : 0;
 }
 
+int cli_read_bytes(void *target, const char *value, bang_error *err)
+{
+    static const char units[] = "KMGT";
+    char number[32];
+    double factor = 1, amount = 0;
+    size_t size = strlen(value);
+    const char *unit = size ? strchr(units, value[size - 1]) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        factor *= 1024;
+    if (unit && *unit)
+        size--;
+    snprintf(number, sizeof number, "%.*s", (int)(size < sizeof number ? size : 0), value);
+    if (bang_text_to_double(&amount, number) < 0 || amount < 0 || amount * factor > 0x1p60)
+        return bang_fail(err, BANG_EUSAGE, "is no amount of memory: write one such as 64M or 2G");
+    *(uint64_t *)target = (uint64_t)(amount * factor);
+    return 0;
+}
+
 void cli_problem(cli *c, const char *format, ...)
 {
     va_list arguments;
