@@ -6,7 +6,8 @@
 width depth patch grid text_width text_depth context vocabulary embedding seed
 are sizes; dtype=f16 gives matrices as OpenAI's files have them; prefix=module.
 goes before all names, metadata=1 adds {"format": "pt"}; layout=hf writes Hugging
-Face's layout instead, computed here by its definition, with ids=1 position_ids."""
+Face's layout instead, computed here by its definition, with ids=1 position_ids;
+hollow=1 makes all weights 0 in a file that takes no room, whatever its size."""
 import sys
 
 import numpy as np
@@ -33,8 +34,11 @@ def make(o):
     out = {}
 
     def add(name, *shape):
-        kind = o["dtype"] if len(shape) > 1 else "f32"
-        out[name] = random.standard_normal(shape).astype({"f32": "<f4", "f16": "<f2"}[kind])
+        kind = {"f32": "<f4", "f16": "<f2"}[o["dtype"] if len(shape) > 1 else "f32"]
+        if o["hollow"]:
+            out[name] = np.broadcast_to(np.zeros((), kind), shape)
+        else:
+            out[name] = random.standard_normal(shape).astype(kind)
 
     w, t, e = int(o["width"]), int(o["text_width"]), int(o["embedding"])
     add("visual.conv1.weight", w, 3, int(o["patch"]), int(o["patch"]))
@@ -87,7 +91,7 @@ def to_hf(tensors, ids):
             out[NORMS[stem] + "." + last] = value
         elif name in ("visual.proj", "text_projection"):
             kind = "visual" if stem else "text"
-            out[kind + "_projection.weight"] = np.ascontiguousarray(value.T)
+            out[kind + "_projection.weight"] = value.T
         else:
             out[name] = value
     for tower in ("vision_model", "text_model") if ids else ():
@@ -99,7 +103,7 @@ def to_hf(tensors, ids):
 def main(path, *settings):
     o = {"width": 8, "depth": 2, "patch": 4, "grid": 2, "text_width": 4, "text_depth": 3,
          "context": 7, "vocabulary": 11, "embedding": 6, "seed": 1, "dtype": "f32", "prefix": "",
-         "metadata": "", "layout": "openai", "ids": ""}
+         "metadata": "", "layout": "openai", "ids": "", "hollow": ""}
     for setting in settings:
         key, value = setting.split("=", 1)
         if key not in o:
@@ -109,7 +113,7 @@ def main(path, *settings):
     if o["layout"] == "hf":
         tensors = to_hf(tensors, o["ids"])
     read_checkpoint.write(path, {o["prefix"] + name: value for name, value in tensors.items()},
-                          {"format": "pt"} if o["metadata"] else None)
+                          {"format": "pt"} if o["metadata"] else None, bool(o["hollow"]))
 
 
 if __name__ == "__main__":

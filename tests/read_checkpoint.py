@@ -14,6 +14,7 @@ FILE is one file or an index of shards. Exit status 1 and a line on what is
 wrong when it is not so."""
 import hashlib
 import json
+import math
 import os
 import struct
 import sys
@@ -43,10 +44,7 @@ def read_file(path):
     out, end = {}, 0
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         first, last = about["data_offsets"]
-        count = 1
-        for length in about["shape"]:
-            count *= length
-        if first != end or (last - first) * 8 != count * BITS[about["dtype"]]:
+        if first != end or (last - first) * 8 != math.prod(about["shape"]) * BITS[about["dtype"]]:
             sys.exit(f"{path}: {name}: a hole, an overlap or a wrong size")
         end = last
         out[name] = (about["dtype"], tuple(about["shape"]),
@@ -76,27 +74,31 @@ def read(path):
     return out
 
 
-def write(path, tensors, metadata=None):
+def write(path, tensors, metadata=None, hollow=False):
     """tensors: {name: array, or (dtype, shape, bytes)}; as the reference writer does it,
-    for F32, F16 and I64: larger types first, then by name."""
+    for these five types: larger ones first, then by name. hollow: all numbers are 0 and
+    take no room on the disk."""
     kinds = {"float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32"}
+    order = ["F16", "BF16", "I32", "F32", "I64"]
     rows = []
     for name, value in tensors.items():
         if isinstance(value, np.ndarray):
-            value = (kinds[str(value.dtype)], value.shape, value.tobytes())
+            data = b"" if hollow else value.tobytes()
+            value = (kinds[str(value.dtype)], value.shape, data)
         rows.append((name, *value))
-    order = ["F16", "BF16", "I32", "F32", "I64"]
     rows.sort(key=lambda row: (-order.index(row[1]), row[0]))
     header, at = {}, 0
     if metadata is not None:
         header["__metadata__"] = metadata
-    for name, dtype, shape, data in rows:
-        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + len(data)]}
-        at += len(data)
+    for name, dtype, shape, _ in rows:
+        end = at + math.prod(shape) * BITS[dtype] // 8
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
+        at = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + b"".join(row[3] for row in rows))
+        file.truncate(8 + len(text) + at)
 
 
 def floats(dtype, data):

@@ -172,11 +172,11 @@ static void print_head(const request *r)
     printf("layout      %s%s%s\n", bang_layout_name(r->layout), about.size ? ": " : "",
            about.size ? about.data : "");
     printf("parameters  %s\n", with_commas(a, r->parameters));
-    printf("tensors     %zu:", k->count);
-    for (int t = BANG_DTYPE_COUNT - 1; t >= 0; t--)
+    printf("tensors     %zu, %s", k->count, human_bytes(a, r->bytes));
+    for (int t = BANG_DTYPE_COUNT - 1, before = 0; t >= 0; t--)
         if (r->types[t])
-            printf(" %zu %s", r->types[t], bang_dtype_name((bang_dtype)t));
-    printf("%s, %s\n", k->count ? "" : " none", human_bytes(a, r->bytes));
+            printf("%s%zu %s", before++ ? ", " : ": ", r->types[t], bang_dtype_name((bang_dtype)t));
+    putchar('\n');
     for (size_t i = 0; i < k->file_count; i++)
         files += k->files[i].path != NULL;
     printf("files       %zu, %s (%s bytes)\n", files, human_bytes(a, r->file_bytes),
@@ -210,8 +210,14 @@ static void print_statistics(const bang_statistics *s)
 {
     if (!s->known)
         return;
-    printf("  %11.4g %11.4g %11.4g %11.4g %6" PRIu64 " %6" PRIu64, s->min, s->max, s->mean, s->norm,
-           s->nan, s->inf);
+    const double all[] = {s->min, s->max, s->mean, s->norm};
+    putchar(' ');
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (isnan(all[i]))
+            printf(" %11s", "-");
+        else
+            printf(" %11.4g", all[i]);
+    printf(" %6" PRIu64 " %6" PRIu64, s->nan, s->inf);
 }
 
 static void print_table(const request *r)
