@@ -23,6 +23,7 @@ struct child {
     pid_t id;     /* also the id of its process group */
     int output;   /* our end of the pipe, not blocking; -1 after its end */
     int keep;     /* output is wanted */
+    int errors;   /* what goes to stderr is output too */
     int sleep;    /* milliseconds; grows while nothing happens */
     int lost;     /* somebody else has taken the exit status */
     siginfo_t at; /* how it ended; si_pid is 0 until then */
@@ -93,10 +94,10 @@ static void end_group(struct child *child)
         wait_a_moment(child);
 }
 
-/* What the child starts with: no input, both outputs in the pipe, a process
+/* What the child starts with: no input, its outputs in the pipe, a process
  * group of its own, and no signal blocked or ignored because we do. */
 static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
-                   const char *folder, int pipe_end)
+                   const char *folder, int pipe_end, int errors)
 {
     sigset_t none, all;
     sigemptyset(&none);
@@ -104,7 +105,7 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
     int why = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     if (!why)
         why = posix_spawn_file_actions_adddup2(actions, pipe_end, 1);
-    if (!why)
+    if (!why && errors)
         why = posix_spawn_file_actions_adddup2(actions, pipe_end, 2);
     if (!why && folder)
         why = posix_spawn_file_actions_addchdir_np(actions, folder);
@@ -121,7 +122,7 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
 }
 
 /* 0 or an errno. */
-static int spawn(pid_t *id, const char *folder, const char *const line[], int pipe_end)
+static int spawn(pid_t *id, const char *folder, const char *const line[], int pipe_end, int errors)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -130,7 +131,7 @@ static int spawn(pid_t *id, const char *folder, const char *const line[], int pi
         return why;
     why = posix_spawnattr_init(&attributes);
     if (!why) {
-        why = prepare(&actions, &attributes, folder, pipe_end);
+        why = prepare(&actions, &attributes, folder, pipe_end, errors);
         /* The prototype lacks a const for historical reasons only. */
         if (!why)
             why = posix_spawnp(id, line[0], &actions, &attributes, (char *const *)line, environ);
@@ -167,7 +168,7 @@ static int start(struct child *child, const char *folder, const char *const line
         }
     }
     if (!why)
-        why = spawn(&child->id, folder, line, ends[1]);
+        why = spawn(&child->id, folder, line, ends[1], child->errors);
     close(ends[1]);
     child->output = ends[0];
     if (!why)
@@ -189,10 +190,10 @@ static int reap(int *status, struct child *child, const char *name, bang_error *
     return 0;
 }
 
-int bang_process_run(char **output, int *status, const char *folder, const char *const line[],
-                     bang_cancel *cancel, bang_error *err)
+static int run(char **output, int *status, const char *folder, const char *const line[], int errors,
+               bang_cancel *cancel, bang_error *err)
 {
-    struct child child = {.output = -1, .keep = output != NULL, .sleep = 1};
+    struct child child = {.output = -1, .keep = output != NULL, .errors = errors, .sleep = 1};
     int ended = 0, cut = 0;
     if (output)
         *output = NULL;
@@ -223,4 +224,16 @@ int bang_process_run(char **output, int *status, const char *folder, const char 
     else
         bang_text_release(&child.text);
     return code;
+}
+
+int bang_process_run(char **output, int *status, const char *folder, const char *const line[],
+                     bang_cancel *cancel, bang_error *err)
+{
+    return run(output, status, folder, line, 1, cancel, err);
+}
+
+int bang_process_capture(char **output, int *status, const char *folder, const char *const line[],
+                         bang_cancel *cancel, bang_error *err)
+{
+    return run(output, status, folder, line, 0, cancel, err);
 }

@@ -49,8 +49,30 @@ static void take(size_t *used, size_t limit, size_t length, int *taken)
     *used += *taken ? length : 0;
 }
 
-void bang_progress_render(char *out, size_t size, const char *label, uint64_t done, uint64_t total,
-                          double seconds, int width)
+/* How much is done, and how fast. */
+static void render_amount(char out[2][64], int bytes, uint64_t done, uint64_t total, double seconds)
+{
+    double rate = done > 0 && seconds > 0 && isfinite(seconds) ? (double)done / seconds : 0;
+    if (bytes) {
+        int giga = total >= 10000000000U;
+        double unit = giga ? 1e9 : 1e6;
+        snprintf(out[0], sizeof out[0], giga ? " %.1f/%.1f %s" : " %.0f/%.0f %s",
+                 (double)done / unit, (double)total / unit, giga ? "GB" : "MB");
+        if (rate > 0)
+            snprintf(out[1], sizeof out[1], "  %.2f GB/s", rate / 1e9);
+        return;
+    }
+    snprintf(out[0], sizeof out[0], " %llu/%llu", (unsigned long long)done,
+             (unsigned long long)total);
+    if (rate > 0) {
+        char text[48];
+        render_rate(text, sizeof text, rate);
+        snprintf(out[1], sizeof out[1], "  %s", text);
+    }
+}
+
+static void render(char *out, size_t size, const char *label, int bytes, uint64_t done,
+                   uint64_t total, double seconds, int width)
 {
     enum { SMALLEST_BAR = 5, LARGEST_BAR = 40, MOST = 256 };
     if (size == 0)
@@ -65,16 +87,11 @@ void bang_progress_render(char *out, size_t size, const char *label, uint64_t do
     /* What follows the bar, most important first: what does not fit is left out. */
     char parts[4][64] = {{0}};
     snprintf(parts[0], sizeof parts[0], "%3d%%", percent);
-    snprintf(parts[1], sizeof parts[1], " %llu/%llu", (unsigned long long)done,
-             (unsigned long long)total);
-    if (done > 0 && seconds > 0 && isfinite(seconds)) {
+    render_amount(&parts[1], bytes, done, total, seconds);
+    if (done > 0 && seconds > 0 && isfinite(seconds) && done < total) {
         char text[48];
-        render_rate(text, sizeof text, (double)done / seconds);
-        snprintf(parts[2], sizeof parts[2], "  %s", text);
-        if (done < total) {
-            render_duration(text, sizeof text, seconds / (double)done * (double)(total - done));
-            snprintf(parts[3], sizeof parts[3], "  %s left", text);
-        }
+        render_duration(text, sizeof text, seconds / (double)done * (double)(total - done));
+        snprintf(parts[3], sizeof parts[3], "  %s left", text);
     }
     size_t limit = size - 1 < (size_t)width ? size - 1 : (size_t)width;
     if (limit > MOST)
@@ -109,4 +126,16 @@ void bang_progress_render(char *out, size_t size, const char *label, uint64_t do
     while (*start == ' ')
         start++;
     snprintf(out, size, "%s", start);
+}
+
+void bang_progress_render(char *out, size_t size, const char *label, uint64_t done, uint64_t total,
+                          double seconds, int width)
+{
+    render(out, size, label, 0, done, total, seconds, width);
+}
+
+void bang_progress_render_bytes(char *out, size_t size, const char *label, uint64_t done,
+                                uint64_t total, double seconds, int width)
+{
+    render(out, size, label, 1, done, total, seconds, width);
 }

@@ -82,6 +82,7 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
+    int bytes; /* what is counted: the bar shows MB and GB/s */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
@@ -103,5 +104,6 @@ int cmd_explain(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_average(int argc, char **argv);
 
 #endif

@@ -62,20 +62,27 @@ int cli_read_whole(void *target, const char *value, bang_error *err)
                : 0;
 }
 
+/* As GNU's tools: K M G T are powers of 1024, KB MB GB TB of 1000. */
 int cli_read_bytes(void *target, const char *value, bang_error *err)
 {
     static const char units[] = "KMGT";
     char number[32];
     double factor = 1, amount = 0;
-    size_t size = strlen(value);
-    const char *unit = size ? strchr(units, value[size - 1]) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        factor *= 1024;
-    if (unit && *unit)
+    size_t size = strlen(value), base = 1024;
+    if (size > 1 && value[size - 1] == 'B') {
+        base = 1000;
         size--;
+    }
+    const char *unit = size > 0 ? strchr(units, value[size - 1]) : NULL;
+    if (unit && *unit) {
+        for (const char *u = units; u <= unit; u++)
+            factor *= (double)base;
+        size--;
+    } else if (base == 1000)
+        size = 0; /* "64B" */
     snprintf(number, sizeof number, "%.*s", (int)(size < sizeof number ? size : 0), value);
     if (bang_text_to_double(&amount, number) < 0 || amount < 0 || amount * factor > 0x1p60)
-        return bang_fail(err, BANG_EUSAGE, "is no amount of memory: write one such as 64M or 2G");
+        return bang_fail(err, BANG_EUSAGE, "is no amount of bytes: write one such as 64M or 5GB");
     *(uint64_t *)target = (uint64_t)(amount * factor);
     return 0;
 }

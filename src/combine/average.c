@@ -193,16 +193,20 @@ static size_t combine(const bang_average *a, const bang_average_tensor *t, size_
                       uint64_t first, const bang_block *block)
 {
     const bang_average_options *o = &a->options;
-    double room[64], *weights = room; /* those of the feeds: none for the base */
+    double room[64] = {0}, *weights = room; /* those of the feeds: none for the base */
     if (t->weights)
         return bang_block_linear(block, t->weights + output * a->feed_count);
     if (a->feed_count > 64 && !(weights = calloc(a->feed_count, sizeof *weights)))
         return block->count; /* then the output is not kept */
-    const double *given = bang_average_weights(a, t, output);
     size_t bad = 0;
-    weights[0] = 0;
-    memcpy(weights + a->first_input, given, o->input_count * sizeof *weights);
-    if (o->method == BANG_AVERAGE_DARE)
+    if (t->copies[output] != NO_COPY) /* kept from one input, in another type */
+        weights[t->copies[output]] = 1;
+    else
+        memcpy(weights + a->first_input, bang_average_weights(a, t, output),
+               o->input_count * sizeof *weights);
+    if (t->copies[output] != NO_COPY)
+        bad = bang_block_linear(block, weights);
+    else if (o->method == BANG_AVERAGE_DARE)
         bad = bang_block_dare(block, weights, o->scale, o->drop, o->seed, t->key, first);
     else if (o->method == BANG_AVERAGE_TIES)
         bad = bang_block_ties(block, weights, o->scale, a->thresholds + t->group * a->feed_count);
@@ -219,7 +223,7 @@ static void make(void *context, size_t output, size_t item, uint64_t first, size
     bang_average *a = context;
     bang_average_tensor *t = &a->tensors[item];
     size_t bad = 0, from = t->copies[output];
-    if (from != NO_COPY) {
+    if (from != NO_COPY && t->types[from] == t->dtype) {
         memcpy(out, in[from], count * a->items[item].step);
         if (bang_dtype_is_real(t->dtype))
             bad = bang_block_not_finite(out, t->dtype, count);

@@ -21,7 +21,7 @@ enum {
     DEPTH = 4,               /* units under way per worker that has a ring */
     PLAIN_WORKERS = 8,       /* without rings: as many as the disk likes to see at once */
     OVERHEAD = 3 << 20,      /* stacks, rings, lists of pieces */
-    MEMORY_USUAL = 64 << 20, /* where the caller says nothing */
+    MEMORY_USUAL = 64000000, /* where the caller says nothing */
 };
 
 struct run {

@@ -17,5 +17,8 @@
  * what it has started are ended and waited for, and BANG_ECANCELLED returned. */
 int bang_process_run(char **output, int *status, const char *folder, const char *const line[],
                      bang_cancel *cancel, bang_error *err);
+/* The same, but only what it writes to stdout comes back; stderr is ours. */
+int bang_process_capture(char **output, int *status, const char *folder, const char *const line[],
+                         bang_cancel *cancel, bang_error *err);
 
 #endif

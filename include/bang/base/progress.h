@@ -25,5 +25,8 @@ void bang_progress_step(const bang_progress *progress, uint64_t done, uint64_t t
  * since the work began; label may be NULL. */
 void bang_progress_render(char *out, size_t size, const char *label, uint64_t done, uint64_t total,
                           double seconds, int width);
+/* The same for bytes: MB and GB/s. */
+void bang_progress_render_bytes(char *out, size_t size, const char *label, uint64_t done,
+                                uint64_t total, double seconds, int width);
 
 #endif
