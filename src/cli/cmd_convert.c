@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "bang/model/conversion.h"
-#include "cli.h"
+#include "checkpoints.h"
 
 typedef struct request {
-    const char *output, *to, *dtype;
+    const char *output, *to;
+    int dtype; /* -1: as it is */
     uint64_t shard_size, max_memory;
     int dry_run;
     bang_layout layout; /* BANG_LAYOUT_UNKNOWN: names stay */
-    int retype;
-    bang_dtype type; /* if retype */
     bang_checkpoint *checkpoint;
     bang_conversion *plan;
     bang_output *target;
@@ -45,25 +44,6 @@ static void check_request(cli *c, request *r)
         cli_problem(c, "--output %.200s: is the input too: name another", r->output);
     if (r->to && (bang_layout_find(&r->layout, r->to) < 0 || strncmp(r->to, "clip-", 5) != 0))
         cli_problem(c, "--to %.40s: unknown: choose clip-hf, clip-openai or clip-open_clip", r->to);
-    r->retype = strcmp(r->dtype, "keep") != 0;
-    if (strcmp(r->dtype, "f32") == 0)
-        r->type = BANG_F32;
-    else if (strcmp(r->dtype, "f16") == 0)
-        r->type = BANG_F16;
-    else if (strcmp(r->dtype, "bf16") == 0)
-        r->type = BANG_BF16;
-    else if (r->retype)
-        cli_problem(c, "--dtype %.40s: unknown: choose keep, f32, f16 or bf16", r->dtype);
-}
-
-/* Every problem on a line of its own. */
-static int say_problems(const cli *c, const char *lines)
-{
-    for (size_t size; *lines; lines += size + 1) {
-        size = strcspn(lines, "\n");
-        fprintf(stderr, "bang %s: %s: %.*s\n", c->command, c->operands[0], (int)size, lines);
-    }
-    return CLI_FAILED;
 }
 
 static int plan(request *r, bang_text *problems, bang_error *err)
@@ -72,14 +52,18 @@ static int plan(request *r, bang_text *problems, bang_error *err)
     int rc = bang_conversion_plan(&r->plan, r->checkpoint, r->layout, problems, err);
     if (rc < 0)
         return rc;
-    if (r->retype)
-        bang_conversion_retype(r->plan, r->type);
+    if (r->dtype >= 0)
+        bang_conversion_retype(r->plan, (bang_dtype)r->dtype);
     bang_output_item *items = bang_conversion_items(r->plan);
     if (!items)
         return bang_fail_memory(err);
     options.shard_size = r->shard_size;
     options.metadata = r->plan->metadata;
-    return bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
+    options.folder = output_is_folder(r->output, r->checkpoint);
+    rc = bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
+    if (rc == 0 && options.folder)
+        rc = output_copy_others(r->target, r->checkpoint, err);
+    return rc;
 }
 
 static int write_all(const cli *c, request *r, bang_error *err)
@@ -145,13 +129,14 @@ static void print_notes(const json_t *notes)
 static void print_text(const request *r)
 {
     const bang_conversion *p = r->plan;
+    char bytes[32];
     printf("%s", bang_layout_name(p->from));
     if (r->to)
         printf(" -> %s", bang_layout_name(p->to));
-    if (r->retype)
-        printf(", %s", r->dtype);
-    printf(": %zu tensors into %zu, %" PRIu64 " bytes\n", r->checkpoint->count, p->count,
-           bang_output_bytes(r->target));
+    if (r->dtype >= 0)
+        printf(", %s", bang_dtype_name((bang_dtype)r->dtype));
+    printf(": %zu tensors into %zu, %s\n", r->checkpoint->count, p->count,
+           bytes_text(bytes, (double)bang_output_bytes(r->target)));
     print_notes(r->checkpoint->notes);
     print_notes(p->notes);
     for (size_t i = 0; r->dry_run && i < p->count; i++) {
@@ -176,8 +161,11 @@ static int convert(const cli *c, request *r)
     if (rc == 0 && !r->dry_run)
         rc = write_all(c, r, &err);
     r->seconds = cli_seconds() - begin;
-    if (rc < 0) {
-        status = problems.size ? say_problems(c, problems.data) : cli_fail(c, &err);
+    if (rc < 0 && problems.size) {
+        print_lines(c, "", problems.data);
+        status = CLI_FAILED;
+    } else if (rc < 0) {
+        status = cli_fail(c, &err);
     } else {
         uint64_t overflows = warn_overflows(c, r);
         status = CLI_DONE;
@@ -192,12 +180,12 @@ static int convert(const cli *c, request *r)
 
 int cmd_convert(int argc, char **argv)
 {
-    request r = {.dtype = "keep", .stream = BANG_STREAM_INIT};
+    request r = {.dtype = -1, .stream = BANG_STREAM_INIT};
     cli_option options[] = {
         {"output", 'o', "OUT", "where to write", cli_read_text, &r.output},
         {"to", 0, "LAYOUT", "clip-hf, clip-openai or clip-open_clip", cli_read_text, &r.to},
-        {"dtype", 0, "TYPE", "of numbers that are not integers: f32, f16, bf16 (keep)",
-         cli_read_text, &r.dtype},
+        {"dtype", 0, "TYPE", "of numbers that are not integers: f32, f16, bf16 (keep)", dtype_read,
+         &r.dtype},
         {"shard-size", 0, "SIZE", "bytes of tensors that a file may hold, such as 5G",
          cli_read_bytes, &r.shard_size},
         {"max-memory", 0, "SIZE", "of the whole process (64M)", cli_read_bytes, &r.max_memory},

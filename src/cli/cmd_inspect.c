@@ -6,7 +6,7 @@
 
 #include "bang/combine/statistics.h"
 #include "bang/model/layout.h"
-#include "cli.h"
+#include "checkpoints.h"
 
 typedef struct request {
     int stats;
@@ -141,17 +141,6 @@ static const char *with_commas(char out[32], uint64_t number)
     return out;
 }
 
-static const char *human_bytes(char out[32], uint64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double amount = (double)bytes;
-    int unit = 0;
-    for (; amount >= 1023.95 && unit < 4; unit++)
-        amount /= 1024;
-    snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
-    return out;
-}
-
 /* What comes from a file must not steer the terminal. */
 static void print_safe(const char *text, int width)
 {
@@ -172,14 +161,14 @@ static void print_head(const request *r)
     printf("layout      %s%s%s\n", bang_layout_name(r->layout), about.size ? ": " : "",
            about.size ? about.data : "");
     printf("parameters  %s\n", with_commas(a, r->parameters));
-    printf("tensors     %zu, %s", k->count, human_bytes(a, r->bytes));
+    printf("tensors     %zu, %s", k->count, bytes_text(a, (double)r->bytes));
     for (int t = BANG_DTYPE_COUNT - 1, before = 0; t >= 0; t--)
         if (r->types[t])
             printf("%s%zu %s", before++ ? ", " : ": ", r->types[t], bang_dtype_name((bang_dtype)t));
     putchar('\n');
     for (size_t i = 0; i < k->file_count; i++)
         files += k->files[i].path != NULL;
-    printf("files       %zu, %s (%s bytes)\n", files, human_bytes(a, r->file_bytes),
+    printf("files       %zu, %s (%s bytes)\n", files, bytes_text(a, (double)r->file_bytes),
            with_commas(b, r->file_bytes));
     const char *key;
     json_t *value;
@@ -240,7 +229,7 @@ static void print_table(const request *r)
         shape_text(shape, sizeof shape, e);
         print_safe(e->name, name);
         printf("  %-9s %-*s %11s", bang_dtype_name(e->dtype), wide, shape,
-               human_bytes(bytes, e->bytes));
+               bytes_text(bytes, (double)e->bytes));
         if (r->statistics)
             print_statistics(&r->statistics[i]);
         putchar('\n');

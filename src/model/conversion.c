@@ -35,20 +35,20 @@ static int fail_problems(planning *p, bang_text *problems, bang_error *err)
 {
     enum { ROOM = 800 };
     bang_text list = {0};
-    size_t shown = 0;
+    size_t more = 0;
     if (p->problems.failed)
         return bang_fail_memory(err);
-    for (const char *line = p->problems.data; line && *line; shown++) {
-        size_t size = strcspn(line, "\n");
-        if (shown > 0 && list.size + size > ROOM)
-            break;
-        bang_text_add(&list, "%s%.*s", shown ? "; " : "", (int)size, line);
-        line += size + 1;
+    for (const char *line = p->problems.data, *end; line && *line; line = end + 1) {
+        end = line + strcspn(line, "\n");
+        if (problems)
+            bang_text_add(problems, "%s: %.*s\n", p->checkpoint->path, (int)(end - line), line);
+        if (more || (list.size > 0 && list.size + (size_t)(end - line) > ROOM))
+            more++;
+        else
+            bang_text_add(&list, "%s%.*s", list.size ? "; " : "", (int)(end - line), line);
     }
-    if (shown < p->problem_count)
-        bang_text_add(&list, "; and %zu more", p->problem_count - shown);
-    if (problems)
-        bang_text_add_bytes(problems, p->problems.data, p->problems.size);
+    if (more)
+        bang_text_add(&list, "; and %zu more", more);
     int rc = list.failed ? bang_fail_memory(err)
                          : bang_fail(err, BANG_EDATA, "%s: %s", p->checkpoint->path, list.data);
     bang_text_release(&list);

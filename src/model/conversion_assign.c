@@ -99,13 +99,28 @@ static void settle_ids(planning *p, const bang_entry *entry, clip_assigned *a)
         a->role = CLIP_DROPPED;
         p->ids[a->place.tower] = 1;
         bang_conversion_note(p,
-                             "%s: left out: it counts 0, 1, 2, ... and is made again when "
-                             "converting back",
+                             "%s: left out: it counts 0, 1, 2, ...; the metadata notes it for "
+                             "the way back",
                              entry->name);
     } else {
         a->role = CLIP_EXTRA;
         a->name = entry->name;
     }
+}
+
+static void note_wrappers(planning *p)
+{
+    size_t wrapped = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < p->checkpoint->count; i++) {
+        const char *name = p->checkpoint->entries[i].name;
+        if (p->assigned[i].role != CLIP_PLACED || bang_layout_unwrap(name) == name)
+            continue;
+        first = wrapped++ ? first : name;
+    }
+    if (wrapped > 0)
+        bang_conversion_note(p, "%zu names lose what wraps the model: %.*s", wrapped,
+                             (int)(bang_layout_unwrap(first) - first), first);
 }
 
 /* Says in one note which tensors are kept though the layout has no name for them. */
@@ -150,7 +165,7 @@ static int make_layers(planning *p, bang_error *err)
 int bang_conversion_assign(planning *p, bang_error *err)
 {
     const bang_checkpoint *c = p->checkpoint;
-    size_t wrapper = shared_wrapper(c), wrapped = 0;
+    size_t wrapper = shared_wrapper(c);
     p->assigned = bang_arena_alloc(&p->plan->state->arena, c->count, sizeof *p->assigned);
     if (!p->assigned)
         return bang_fail_memory(err);
@@ -160,8 +175,6 @@ int bang_conversion_assign(planning *p, bang_error *err)
         clip_assigned *a = &p->assigned[i];
         a->name = c->entries[i].name + wrapper;
         assign_one(p, &c->entries[i], a);
-        wrapped +=
-            a->role == CLIP_PLACED && bang_layout_unwrap(c->entries[i].name) != c->entries[i].name;
     }
     int rc = make_layers(p, err);
     if (rc < 0)
@@ -172,9 +185,7 @@ int bang_conversion_assign(planning *p, bang_error *err)
     for (size_t i = 0; i < c->count; i++)
         if (p->assigned[i].role == CLIP_IDS)
             settle_ids(p, &c->entries[i], &p->assigned[i]);
-    if (wrapped > 0)
-        bang_conversion_note(p, "%zu names: what wraps the model (as in %.100s) is removed",
-                             wrapped, c->entries[0].name);
+    note_wrappers(p);
     note_extras(p);
     return 0;
 }

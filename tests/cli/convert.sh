@@ -87,3 +87,13 @@ run convert a.safetensors b.safetensors -o a.safetensors --to vit --dtype f8 --s
 run convert a.safetensors -o x.txt
 run convert a.safetensors -o missing/x.safetensors
 ls x* 2>/dev/null
+
+# a folder to a folder: what stands beside the weights comes along
+mkdir in
+cp hf.safetensors in/model.safetensors
+cp hf.safetensors in/other.bin
+echo '{}' >in/config.json
+run convert in --dtype bf16 -o out
+ls out
+run convert in -o one.safetensors -q
+same one.safetensors hf.safetensors
