@@ -74,7 +74,8 @@ static int write_all(const cli *c, request *r, bang_error *err)
     r->stream.cancel = cli_cancel();
     int rc = bang_output_begin(r->target, err);
     if (rc == 0) {
-        cli_bar_start(&bar, c, "bytes");
+        cli_bar_start(&bar, c, "convert");
+        bar.bytes = 1;
         r->stream.progress = &bar.progress;
         rc = bang_conversion_write(r->plan, r->target, &r->stream, err);
         cli_bar_finish(&bar);

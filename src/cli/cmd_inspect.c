@@ -52,7 +52,8 @@ static int measure(const cli *c, request *r, bang_error *err)
     r->statistics = calloc(r->checkpoint->count + 1, sizeof *r->statistics);
     if (!r->statistics)
         return bang_fail_memory(err);
-    cli_bar_start(&bar, c, "bytes");
+    cli_bar_start(&bar, c, "statistics");
+    bar.bytes = 1;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;
     stream.progress = &bar.progress;
@@ -154,7 +155,7 @@ static void print_head(const request *r)
 {
     const bang_checkpoint *k = r->checkpoint;
     bang_text about = {0};
-    char a[32], b[32];
+    char a[32];
     size_t files = 0;
     bang_layout_describe(&about, k, r->layout);
     printf("format      %s\n", k->format);
@@ -168,8 +169,7 @@ static void print_head(const request *r)
     putchar('\n');
     for (size_t i = 0; i < k->file_count; i++)
         files += k->files[i].path != NULL;
-    printf("files       %zu, %s (%s bytes)\n", files, bytes_text(a, (double)r->file_bytes),
-           with_commas(b, r->file_bytes));
+    printf("files       %zu, %s bytes\n", files, with_commas(a, r->file_bytes));
     const char *key;
     json_t *value;
     json_object_foreach(k->metadata, key, value)
