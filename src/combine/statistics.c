@@ -22,13 +22,14 @@ typedef struct scanning {
 static void integers_to_f64(double *out, const unsigned char *in, bang_dtype dtype, size_t count)
 {
     size_t size = bang_dtype_size(dtype);
+    uint64_t sign = size > 0 ? UINT64_C(1) << (8 * size - 1) : 0;
     int is_signed = dtype == BANG_I8 || dtype == BANG_I16 || dtype == BANG_I32 || dtype == BANG_I64;
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = 0;
         for (size_t b = 0; b < size; b++)
             bits |= (uint64_t)in[i * size + b] << 8 * b;
         if (is_signed) /* two's complement: flip the sign's bit, take its worth away */
-            out[i] = (double)(int64_t)((bits ^ 1ull << (8 * size - 1)) - (1ull << (8 * size - 1)));
+            out[i] = (double)(int64_t)((bits ^ sign) - sign);
         else
             out[i] = (double)bits;
     }

@@ -76,7 +76,7 @@ static void check_place(planning *p, const clip_place *where, clip_sizes *sizes)
     const clip_slot *slot = bang_clip_slot(where);
     clip_sources *sources = bang_conversion_sources(p, where);
     int parts = p->from_hf && slot->form == CLIP_STACKED ? 3 : 1;
-    char letters[8], name[200];
+    char letters[8] = "", name[200];
     letters_of(letters, slot, p->from_hf);
     for (int i = 0; i < parts; i++) {
         clip_place third = *where;

@@ -68,7 +68,7 @@ checkpoint same folder/model.safetensors.index.json hf.safetensors
 run convert folder --to clip-openai -q -o again.safetensors
 checkpoint same again.safetensors a.safetensors
 
-run convert ids.safetensors --to clip-openai --dry-run -o never.safetensors | grep -v resblocks.[12]
+run convert ids.safetensors --to clip-openai --dry-run -o never.safetensors | grep -v 'resblocks.[12]'
 [ ! -e never.safetensors ] && echo nothing was written
 
 # refused, with all that is wrong
