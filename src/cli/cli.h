@@ -107,6 +107,8 @@ int cmd_train(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_average(int argc, char **argv);
 
