@@ -254,13 +254,15 @@ static void test_all_types_survive(void **state)
     for (int type = 0; type < BANG_DTYPE_COUNT; type++) {
         bang_array array, again;
         bang_error err = {0};
+        if (bang_dtype_size((bang_dtype)type) == 0)
+            continue; /* not for arrays */
         assert_int_equal(bang_array_init(&array, (bang_dtype)type, 2, (size_t[]){3, 5}, NULL), 0);
         size_t bytes = 15 * bang_dtype_size(array.dtype);
         for (size_t i = 0; i < bytes; i++)
             ((unsigned char *)array.data)[i] = (unsigned char)(i * 37);
-        if (type == BANG_BF16) {
+        if (type == BANG_BF16 || type > BANG_F64) { /* NumPy has no such type, or we none of it */
             assert_int_equal(bang_npy_write(path, &array, &err), BANG_EUSAGE);
-            assert_non_null(strstr(err.message, "BF16"));
+            assert_non_null(strstr(err.message, bang_dtype_name(array.dtype)));
         } else {
             assert_int_equal(bang_npy_write(path, &array, &err), 0);
             assert_int_equal(bang_npy_read(&again, path, &err), 0);

@@ -12,19 +12,50 @@ static void test_types(void **state)
     static const struct {
         bang_dtype dtype;
         const char *name;
-        size_t size;
+        size_t bits;
+        int real, integer;
     } cases[] = {
-        {BANG_BOOL, "BOOL", 1}, {BANG_U8, "U8", 1},   {BANG_I8, "I8", 1},     {BANG_U16, "U16", 2},
-        {BANG_I16, "I16", 2},   {BANG_U32, "U32", 4}, {BANG_I32, "I32", 4},   {BANG_U64, "U64", 8},
-        {BANG_I64, "I64", 8},   {BANG_F16, "F16", 2}, {BANG_BF16, "BF16", 2}, {BANG_F32, "F32", 4},
-        {BANG_F64, "F64", 8},
+        {BANG_BOOL, "BOOL", 8, 0, 1},
+        {BANG_U8, "U8", 8, 0, 1},
+        {BANG_I8, "I8", 8, 0, 1},
+        {BANG_U16, "U16", 16, 0, 1},
+        {BANG_I16, "I16", 16, 0, 1},
+        {BANG_U32, "U32", 32, 0, 1},
+        {BANG_I32, "I32", 32, 0, 1},
+        {BANG_U64, "U64", 64, 0, 1},
+        {BANG_I64, "I64", 64, 0, 1},
+        {BANG_F16, "F16", 16, 1, 0},
+        {BANG_BF16, "BF16", 16, 1, 0},
+        {BANG_F32, "F32", 32, 1, 0},
+        {BANG_F64, "F64", 64, 1, 0},
+        {BANG_F8_E4M3, "F8_E4M3", 8, 1, 0},
+        {BANG_F8_E5M2, "F8_E5M2", 8, 1, 0},
+        {BANG_F8_E8M0, "F8_E8M0", 8, 0, 0},
+        {BANG_F8_E4M3FNUZ, "F8_E4M3FNUZ", 8, 0, 0},
+        {BANG_F8_E5M2FNUZ, "F8_E5M2FNUZ", 8, 0, 0},
+        {BANG_F4, "F4", 4, 0, 0},
+        {BANG_F6_E2M3, "F6_E2M3", 6, 0, 0},
+        {BANG_F6_E3M2, "F6_E3M2", 6, 0, 0},
+        {BANG_C64, "C64", 64, 0, 0},
     };
+    bang_dtype dtype = BANG_DTYPE_COUNT;
     assert_int_equal(sizeof cases / sizeof *cases, BANG_DTYPE_COUNT);
     for (size_t i = 0; i < BANG_DTYPE_COUNT; i++) {
         assert_string_equal(bang_dtype_name(cases[i].dtype), cases[i].name);
-        assert_int_equal(bang_dtype_size(cases[i].dtype), cases[i].size);
+        assert_int_equal(bang_dtype_bits(cases[i].dtype), cases[i].bits);
+        assert_int_equal(bang_dtype_size(cases[i].dtype),
+                         cases[i].bits % 8 ? 0 : cases[i].bits / 8);
+        assert_int_equal(bang_dtype_is_real(cases[i].dtype), cases[i].real);
+        assert_int_equal(bang_dtype_is_integer(cases[i].dtype), cases[i].integer);
+        assert_int_equal(bang_dtype_parse(&dtype, cases[i].name), 0);
+        assert_int_equal(dtype, cases[i].dtype);
     }
+    assert_int_equal(bang_dtype_parse(&dtype, "f32"), -1);
+    assert_int_equal(bang_dtype_parse(&dtype, ""), -1);
     assert_int_equal(bang_dtype_size(BANG_DTYPE_COUNT), 0);
+    assert_int_equal(bang_dtype_bits(BANG_DTYPE_COUNT), 0);
+    assert_int_equal(bang_dtype_is_real(BANG_DTYPE_COUNT), 0);
+    assert_string_equal(bang_dtype_name((bang_dtype)-1), "?");
 }
 
 static void check_shape(int rank, const size_t *shape, size_t count, const char *text)
@@ -84,6 +115,9 @@ static void test_refused_shapes(void **state)
     assert_null(array.data);
     assert_int_equal(bang_array_init(&array, BANG_U8, -1, shape, &err), BANG_EUSAGE);
     assert_int_equal(bang_array_init(&array, BANG_DTYPE_COUNT, 1, shape, &err), BANG_EUSAGE);
+    assert_int_equal(bang_array_init(&array, BANG_F4, 1, shape, &err), BANG_EUSAGE);
+    assert_non_null(strstr(err.message, "F4 share bytes"));
+    assert_int_equal(bang_array_init(&array, BANG_F6_E3M2, 1, shape, &err), BANG_EUSAGE);
     static const size_t large[][2] = {
         {SIZE_MAX, 1},         {SIZE_MAX / 2, 2}, {(size_t)1 << 32, (size_t)1 << 32},
         {3, SIZE_MAX / 3 + 1}, {PTRDIFF_MAX, 1},  {PTRDIFF_MAX / 8 + 1, 1},
@@ -182,6 +216,36 @@ static void test_bfloat16(void **state)
     check_number(BANG_BF16, &(uint16_t){0x8000}, -0.0, -0.0F);
 }
 
+/* Every pattern is in test_tensor_convert.c. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    check_number(BANG_F8_E4M3, "\x38", 1, 1);
+    check_number(BANG_F8_E4M3, "\xfe", -448, -448);
+    check_number(BANG_F8_E4M3, "\x01", 0x1p-9, 0x1p-9F);
+    check_number(BANG_F8_E4M3, "\x7f", NAN, NAN);
+    check_number(BANG_F8_E5M2, "\x3d", 1.25, 1.25F);
+    check_number(BANG_F8_E5M2, "\xfc", -INFINITY, -INFINITY);
+    check_number(BANG_F8_E5M2, "\x7d", NAN, NAN);
+    check_number(BANG_F8_E5M2, "\x03", 0x3p-16, 0x3p-16F);
+}
+
+/* Types without arithmetic are copied, never numbers. */
+static void test_opaque(void **state)
+{
+    (void)state;
+    static const bang_dtype types[] = {BANG_F8_E8M0, BANG_F8_E4M3FNUZ, BANG_F8_E5M2FNUZ, BANG_C64};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        bang_array array, single;
+        assert_int_equal(bang_array_init(&array, types[i], 1, (size_t[]){2}, NULL), 0);
+        assert_true(isnan(bang_array_number(&array, 1)));
+        assert_int_equal(bang_array_to_f32(&single, &array, NULL), 0);
+        assert_true(isnan(((const float *)single.data)[1]));
+        bang_array_release(&array);
+        bang_array_release(&single);
+    }
+}
+
 static void test_copy_of_floats(void **state)
 {
     (void)state;
@@ -214,6 +278,8 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_half_precision),
         cmocka_unit_test(test_bfloat16),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_opaque),
         cmocka_unit_test(test_copy_of_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

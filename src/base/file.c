@@ -197,6 +197,11 @@ void bang_file_write(bang_file *file, const void *data, size_t size)
     }
 }
 
+int bang_file_descriptor(const bang_file *file)
+{
+    return file->part ? file->descriptor : -1;
+}
+
 int bang_file_commit(bang_file *file, bang_error *err)
 {
     flush(file);

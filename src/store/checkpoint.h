@@ -34,6 +34,10 @@ typedef struct bang_checkpoint_state {
     pthread_mutex_t lock;     /* over pages */
 } bang_checkpoint_state;
 
+/* An empty one; the caller closes it. */
+int bang_checkpoint_new(bang_checkpoint **out, const char *path, bang_error *err);
+/* Once all tensors are there: makes them known by name, refuses a name that is there twice. */
+int bang_checkpoint_complete(bang_checkpoint *c, bang_error *err);
 /* Adds a file by its path, which is opened, or takes source over. Its index to *file. */
 int bang_checkpoint_add_path(bang_checkpoint *c, size_t *file, const char *path, bang_error *err);
 int bang_checkpoint_add_memory(bang_checkpoint *c, size_t *file, const void *data, size_t size,
@@ -60,6 +64,12 @@ int bang_is_legacy_pytorch(const bang_source *source);
 int bang_open_legacy_pytorch(bang_checkpoint *c, size_t file, bang_error *err);
 int bang_is_npy(const bang_source *source);
 int bang_open_npy(bang_checkpoint *c, size_t file, bang_error *err); /* one tensor named "array" */
+
+/* An index: names of tensors and of the files beside it that hold them. The
+ * formats of the files are told by bang_open_file. */
+int bang_open_index(bang_checkpoint *c, const bang_source *source, bang_error *err);
+/* Adds the tensors of a file, whatever its format. */
+int bang_open_file(bang_checkpoint *c, size_t file, bang_error *err);
 
 /* Unpacks to an unnamed temporary file in $TMPDIR or /var/tmp and opens it as
  * *out; checks size and crc. */

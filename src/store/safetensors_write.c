@@ -5,12 +5,15 @@
 #include "bang/base/text.h"
 #include "bang/store/safetensors.h"
 #include "store/bytes.h"
+#include "store/output.h"
 
 /* The reference writer's order of number types: by ascending alignment. Data
  * are written the other way round, so that all are aligned. */
 static const bang_dtype alignment_order[] = {
-    BANG_BOOL, BANG_U8,  BANG_I8,  BANG_I16, BANG_U16, BANG_F16, BANG_BF16,
-    BANG_I32,  BANG_U32, BANG_F32, BANG_F64, BANG_I64, BANG_U64,
+    BANG_BOOL,    BANG_F4,      BANG_F6_E2M3, BANG_F6_E3M2,     BANG_U8,          BANG_I8,
+    BANG_F8_E5M2, BANG_F8_E4M3, BANG_F8_E8M0, BANG_F8_E4M3FNUZ, BANG_F8_E5M2FNUZ, BANG_I16,
+    BANG_U16,     BANG_F16,     BANG_BF16,    BANG_I32,         BANG_U32,         BANG_F32,
+    BANG_C64,     BANG_F64,     BANG_I64,     BANG_U64,
 };
 
 enum { ORDER_COUNT = sizeof alignment_order / sizeof *alignment_order };
@@ -25,17 +28,13 @@ static int place(bang_dtype dtype)
     return i;
 }
 
-/* A tensor and where its number type stands in that order. */
-struct item {
-    const bang_tensor *tensor;
-    int place;
-};
-
 static int by_type_and_name(const void *left, const void *right)
 {
-    const struct item *a = left, *b = right;
+    const bang_output_item *a = *(bang_output_item *const *)left;
+    const bang_output_item *b = *(bang_output_item *const *)right;
+    int difference = place(b->dtype) - place(a->dtype);
     /* strcmp compares unsigned bytes, as the reference does. */
-    return a->place != b->place ? b->place - a->place : strcmp(a->tensor->name, b->tensor->name);
+    return difference ? difference : strcmp(a->name, b->name);
 }
 
 /* A JSON string as the reference writer escapes it; jansson's differs in the
@@ -87,37 +86,17 @@ static void add_metadata(bang_text *out, json_t *metadata)
     free(keys);
 }
 
-static void add_tensor(bang_text *out, const bang_tensor *tensor, size_t begin, size_t end)
+static void add_tensor(bang_text *out, const bang_output_item *item, uint64_t begin)
 {
-    const bang_array *array = &tensor->array;
-    add_string(out, tensor->name);
-    bang_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", bang_dtype_name(array->dtype));
-    for (int i = 0; i < array->rank; i++)
-        bang_text_add(out, "%s%zu", i ? "," : "", array->shape[i]);
-    bang_text_add(out, "],\"data_offsets\":[%zu,%zu]}", begin, end);
+    add_string(out, item->name);
+    bang_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", bang_dtype_name(item->dtype));
+    for (int i = 0; i < item->rank; i++)
+        bang_text_add(out, "%s%zu", i ? "," : "", item->shape[i]);
+    bang_text_add(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+                  (unsigned long long)(begin + item->bytes));
 }
 
-/* The JSON of all tensors in their order, padded. */
-static void add_header(bang_text *out, const struct item *sorted, const bang_tensors *tensors)
-{
-    size_t offset = 0;
-    bang_text_add(out, "{");
-    if (tensors->metadata)
-        add_metadata(out, tensors->metadata);
-    for (size_t i = 0; i < tensors->count; i++) {
-        const bang_array *array = &sorted[i].tensor->array;
-        size_t bytes = array->count * bang_dtype_size(array->dtype);
-        if (i > 0 || tensors->metadata)
-            bang_text_add(out, ",");
-        add_tensor(out, sorted[i].tensor, offset, offset + bytes);
-        offset += bytes;
-    }
-    bang_text_add(out, "}");
-    bang_text_add(out, "%*s", (int)((8 - out->size % 8) % 8), "");
-}
-
-/* Names that a reader would refuse are found before anything is written. The
- * sizes of arrays that are in memory together cannot overflow. */
+/* Names that a reader would refuse are found before anything is written. */
 static int check(const bang_text *header, const char *path, bang_error *err)
 {
     json_t *again = NULL;
@@ -127,7 +106,7 @@ static int check(const bang_text *header, const char *path, bang_error *err)
     if (header->size > BANG_SAFETENSORS_HEADER_MOST)
         return bang_fail(err, BANG_EUSAGE, "%s: too many tensors: its header may have %d bytes",
                          path, BANG_SAFETENSORS_HEADER_MOST);
-    int code = bang_json_parse(&again, header->data, header->size, &why);
+    int code = bang_json_parse(&again, header->data + 8, header->size - 8, &why);
     json_decref(again);
     return code < 0
                ? bang_fail(err, code == BANG_EMEMORY ? code : BANG_EUSAGE,
@@ -135,37 +114,71 @@ static int check(const bang_text *header, const char *path, bang_error *err)
                : 0;
 }
 
-static int write_file(const char *path, const bang_text *header, const struct item *sorted,
-                      size_t count, bang_error *err)
+int bang_safetensors_header(bang_text *out, bang_output_item **items, size_t count,
+                            json_t *metadata, const char *path, bang_error *err)
 {
-    unsigned char length[8];
+    uint64_t offset = 0;
+    char length[8] = {0};
+    qsort((void *)items, count, sizeof *items, by_type_and_name);
+    bang_text_add_bytes(out, length, sizeof length); /* known in the end */
+    bang_text_add(out, "{");
+    if (metadata)
+        add_metadata(out, metadata);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 || metadata)
+            bang_text_add(out, ",");
+        add_tensor(out, items[i], offset);
+        items[i]->offset = offset;
+        offset += items[i]->bytes;
+    }
+    bang_text_add(out, "}");
+    bang_text_add(out, "%*s", (int)((8 - out->size % 8) % 8), "");
+    int code = check(out, path, err);
+    if (code < 0)
+        return code;
+    for (int i = 0; i < 8; i++)
+        out->data[i] = (char)((uint64_t)(out->size - 8) >> (8 * i) & 255);
+    for (size_t i = 0; i < count; i++)
+        items[i]->offset += out->size;
+    return 0;
+}
+
+static int write_file(const char *path, const bang_text *header, const bang_tensors *tensors,
+                      const bang_output_item *items, bang_output_item *const *sorted,
+                      bang_error *err)
+{
     bang_file *file;
     int code = bang_file_begin(&file, path, err);
     if (code < 0)
         return code;
-    for (int i = 0; i < 8; i++)
-        length[i] = (unsigned char)((uint64_t)header->size >> (8 * i) & 255);
-    bang_file_write(file, length, sizeof length);
     bang_file_write(file, header->data, header->size);
-    for (size_t i = 0; i < count; i++)
-        bang_bytes_write(file, &sorted[i].tensor->array, 1);
+    for (size_t i = 0; i < tensors->count; i++)
+        bang_bytes_write(file, &tensors->items[sorted[i] - items].array, 1);
     return bang_file_commit(file, err);
 }
 
 int bang_safetensors_write(const char *path, const bang_tensors *tensors, bang_error *err)
 {
-    struct item *sorted = calloc(tensors->count + 1, sizeof *sorted);
-    if (!sorted)
-        return bang_fail_memory(err);
-    for (size_t i = 0; i < tensors->count; i++)
-        sorted[i] = (struct item){&tensors->items[i], place(tensors->items[i].array.dtype)};
-    qsort(sorted, tensors->count, sizeof *sorted, by_type_and_name);
+    bang_output_item *items = calloc(tensors->count + 1, sizeof *items);
+    bang_output_item **sorted = calloc(tensors->count + 1, sizeof *sorted);
     bang_text header = {0};
-    add_header(&header, sorted, tensors);
-    int code = check(&header, path, err);
+    int code = items && sorted ? 0 : bang_fail_memory(err);
+    for (size_t i = 0; code == 0 && i < tensors->count; i++) {
+        const bang_array *array = &tensors->items[i].array;
+        items[i] = (bang_output_item){.name = tensors->items[i].name,
+                                      .dtype = array->dtype,
+                                      .rank = array->rank,
+                                      .shape = array->shape,
+                                      .bytes = array->count * bang_dtype_size(array->dtype)};
+        sorted[i] = &items[i];
+    }
     if (code == 0)
-        code = write_file(path, &header, sorted, tensors->count, err);
+        code =
+            bang_safetensors_header(&header, sorted, tensors->count, tensors->metadata, path, err);
+    if (code == 0)
+        code = write_file(path, &header, tensors, items, sorted, err);
     bang_text_release(&header);
-    free(sorted);
+    free((void *)sorted);
+    free(items);
     return code;
 }

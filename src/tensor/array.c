@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bang/base/arena.h"
+#include "bang/tensor/convert.h"
+#include "tensor/small.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -125,33 +127,6 @@ void bang_array_release(bang_array *array)
     *array = (bang_array){0};
 }
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* The upper half of a float is a bfloat16. */
-static float float_of_bf16(uint16_t bits)
-{
-    return float_of_bits((uint32_t)bits << 16);
-}
-
-/* IEEE binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; each of its
- * values is a float. */
-static float float_of_f16(uint16_t bits)
-{
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
-             fraction = bits & 0x3ff;
-    if (exponent == 31) /* infinite or NaN; the payload stays */
-        return float_of_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent > 0)
-        return float_of_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
-    float tiny = (float)fraction * 0x1p-24F; /* zero or subnormal, exact */
-    return sign ? -tiny : tiny;
-}
-
 double bang_array_number(const bang_array *array, size_t index)
 {
     const void *data = array->data;
@@ -175,13 +150,17 @@ double bang_array_number(const bang_array *array, size_t index)
     case BANG_I64:
         return (double)((const int64_t *)data)[index];
     case BANG_F16:
-        return (double)float_of_f16(((const uint16_t *)data)[index]);
+        return (double)bang_float_of_small(((const uint16_t *)data)[index], BANG_SMALL_F16);
     case BANG_BF16:
-        return (double)float_of_bf16(((const uint16_t *)data)[index]);
+        return (double)bang_float_of_small(((const uint16_t *)data)[index], BANG_SMALL_BF16);
     case BANG_F32:
         return (double)((const float *)data)[index];
     case BANG_F64:
         return ((const double *)data)[index];
+    case BANG_F8_E4M3:
+        return (double)bang_float_of_small(((const uint8_t *)data)[index], BANG_SMALL_E4M3);
+    case BANG_F8_E5M2:
+        return (double)bang_float_of_small(((const uint8_t *)data)[index], BANG_SMALL_E5M2);
     default: /* no number that a double could be */
         return NAN;
     }
@@ -197,8 +176,8 @@ int bang_array_to_f32(bang_array *out, const bang_array *array, bang_error *err)
     }
     float *numbers = result.data;
     /* Not by way of a double: a 64-bit integer would be rounded twice. */
-    if (array->dtype == BANG_F32 && array->count > 0)
-        memcpy(numbers, array->data, array->count * sizeof *numbers);
+    if (bang_dtype_is_real(array->dtype))
+        bang_to_f32(numbers, array->data, array->dtype, array->count);
     else if (array->dtype == BANG_U64)
         for (size_t i = 0; i < array->count; i++)
             numbers[i] = (float)((const uint64_t *)array->data)[i];

@@ -23,6 +23,9 @@ typedef struct bang_file bang_file;
  * commit or discard. */
 int bang_file_begin(bang_file **out, const char *path, bang_error *err);
 void bang_file_write(bang_file *file, const void *data, size_t size);
+/* For a writer that places its bytes itself, in place of bang_file_write; -1
+ * where the target is no regular file. The file keeps it. */
+int bang_file_descriptor(const bang_file *file);
 /* Syncs, renames and frees; after a failure the target is as it was. */
 int bang_file_commit(bang_file *file, bang_error *err);
 /* Removes what was written and frees; NULL is allowed. */

@@ -49,10 +49,10 @@ typedef struct bang_output bang_output;
 /* Fills in items, which stay in the caller's order. The caller frees the output. */
 int bang_output_plan(bang_output **out, const char *path, bang_output_item *items, size_t count,
                      const bang_output_options *options, bang_error *err);
-/* Bytes of all files together, and names of the files (borrowed), the one to open last. */
+/* Bytes of all files together, and their paths (borrowed), that of an index last. */
 uint64_t bang_output_bytes(const bang_output *output);
 size_t bang_output_file_count(const bang_output *output);
-const char *bang_output_file(const bang_output *output, size_t index);
+const char *bang_output_file_path(const bang_output *output, size_t index);
 /* A file to be put beside the others at the commit (a config), copied from path;
  * only for a folder. */
 int bang_output_copy(bang_output *output, const char *path, bang_error *err);

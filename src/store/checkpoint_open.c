@@ -1,0 +1,172 @@
+/* From a path to a checkpoint: what is there, and in which format. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bang/base/file.h"
+#include "store/checkpoint.h"
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+int bang_open_file(bang_checkpoint *c, size_t file, bang_error *err)
+{
+    const bang_source *source = bang_checkpoint_source(c, file);
+    if (bang_is_zip(source))
+        return bang_open_zip(c, file, err);
+    if (bang_is_legacy_pytorch(source))
+        return bang_open_legacy_pytorch(c, file, err);
+    if (bang_is_npy(source))
+        return bang_open_npy(c, file, err);
+    return bang_open_safetensors(c, file, err);
+}
+
+/* An index begins with '{' or white space, which no other format does: for
+ * safetensors that would be a header of more than 10^9 bytes... of at least
+ * 0x7b, so the second byte is looked at as well. */
+static int is_index(const bang_source *source)
+{
+    char start[8] = {0};
+    size_t size = source->size < sizeof start ? source->size : sizeof start;
+    if (size < 2 || bang_source_read(source, start, 0, size, NULL) < 0)
+        return 0;
+    size_t i = strspn(start, " \t\r\n");
+    return i < size && start[i] == '{' && start[i + 1 < size ? i + 1 : i] != '\0';
+}
+
+/* Which file of a folder is the checkpoint; the caller frees *out. */
+static int find_in_folder(char **out, const char *folder, bang_error *err)
+{
+    static const char *const usual[] = {"model.safetensors.index.json", "model.safetensors",
+                                        "pytorch_model.bin.index.json", "pytorch_model.bin"};
+    /* In this order; of each kind there must be one at most. */
+    static const char *const kinds[] = {".safetensors.index.json",
+                                        ".safetensors",
+                                        ".bin.index.json",
+                                        ".bin",
+                                        ".pt",
+                                        ".pth",
+                                        ".npz"};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    char *found[KINDS] = {0}, *second = NULL;
+    struct stat status;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        *out = bang_path_join(folder, usual[i]);
+        if (!*out)
+            return bang_fail_memory(err);
+        if (stat(*out, &status) == 0)
+            return 0;
+        free(*out);
+        *out = NULL;
+    }
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return bang_fail(err, BANG_EIO, "%s: %s", folder, strerror(errno));
+    int code = 0;
+    for (struct dirent *entry = readdir(dir); entry && code == 0; entry = readdir(dir)) {
+        for (int k = 0; k < KINDS && entry->d_name[0] != '.'; k++) {
+            if (!ends_with(entry->d_name, kinds[k]))
+                continue;
+            char **place = !found[k] ? &found[k] : !second ? &second : NULL;
+            if (place && !(*place = strdup(entry->d_name)))
+                code = bang_fail_memory(err);
+            break;
+        }
+    }
+    closedir(dir);
+    int kind = 0;
+    while (kind < KINDS && !found[kind])
+        kind++;
+    if (code == 0 && kind == KINDS)
+        code =
+            bang_fail(err, BANG_EDATA, "%s: the folder holds no checkpoint: name a file", folder);
+    if (code == 0 && second && ends_with(second, kinds[kind]))
+        code = bang_fail(err, BANG_EDATA, "%s: holds %s and %s: name the one that is meant", folder,
+                         found[kind], second);
+    if (code == 0 && !(*out = bang_path_join(folder, found[kind])))
+        code = bang_fail_memory(err);
+    for (int k = 0; k < KINDS; k++)
+        free(found[k]);
+    free(second);
+    return code;
+}
+
+/* Everything but a folder. */
+static int open_path(bang_checkpoint *c, const char *path, bang_error *err)
+{
+    bang_source source;
+    size_t file = 0;
+    int code = bang_source_open(&source, path, err);
+    if (code < 0)
+        return code;
+    int index = is_index(&source);
+    if (index)
+        code = bang_open_index(c, &source, err);
+    bang_source_close(&source);
+    if (code == 0 && !index) {
+        code = bang_checkpoint_add_path(c, &file, path, err);
+        if (code == 0)
+            code = bang_open_file(c, file, err);
+    }
+    return code;
+}
+
+int bang_checkpoint_open(bang_checkpoint **out, const char *path, bang_error *err)
+{
+    bang_checkpoint *c;
+    struct stat status;
+    char *inside = NULL;
+    *out = NULL;
+    int code = bang_checkpoint_new(&c, path, err);
+    if (code < 0)
+        return code;
+    if (stat(path, &status) < 0)
+        code = bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
+    else if (S_ISDIR(status.st_mode)) {
+        c->is_folder = 1;
+        code = find_in_folder(&inside, path, err);
+    }
+    if (code == 0)
+        code = open_path(c, inside ? inside : path, err);
+    if (code == 0)
+        code = bang_checkpoint_complete(c, err);
+    free(inside);
+    if (code == 0)
+        *out = c;
+    else
+        bang_checkpoint_close(c);
+    return code;
+}
+
+int bang_checkpoint_parse(bang_checkpoint **out, const void *data, size_t size, const char *name,
+                          bang_error *err)
+{
+    bang_checkpoint *c;
+    bang_source source;
+    size_t file = 0;
+    *out = NULL;
+    bang_source_memory(&source, data, size, name);
+    int code = bang_checkpoint_new(&c, name, err);
+    if (code < 0)
+        return code;
+    if (is_index(&source))
+        code = bang_open_index(c, &source, err);
+    else {
+        code = bang_checkpoint_add_memory(c, &file, data, size, name, err);
+        if (code == 0)
+            code = bang_open_file(c, file, err);
+    }
+    if (code == 0)
+        code = bang_checkpoint_complete(c, err);
+    if (code == 0)
+        *out = c;
+    else
+        bang_checkpoint_close(c);
+    return code;
+}

@@ -1,0 +1,162 @@
+/* Making the files of an output, and giving them their names in the end. */
+#include "store/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int bang_output_copy(bang_output *output, const char *path, bang_error *err)
+{
+    char **copies = realloc((void *)output->copies, (output->copy_count + 1) * sizeof *copies);
+    if (!copies)
+        return bang_fail_memory(err);
+    output->copies = copies;
+    copies[output->copy_count] = strdup(path);
+    if (!copies[output->copy_count])
+        return bang_fail_memory(err);
+    output->copy_count++;
+    return 0;
+}
+
+/* The space is taken now, so that a full disk is found before the work; where
+ * the file system cannot, the size alone is set. */
+static int reserve(bang_output_file *file, bang_error *err)
+{
+    int fd = bang_file_descriptor(file->file), failed;
+    if (fd < 0)
+        return bang_fail(err, BANG_EIO, "%s: is no regular file: name one", file->path);
+    do
+        failed = file->size > 0 && fallocate(fd, 0, 0, (off_t)file->size) < 0 ? errno : 0;
+    while (failed == EINTR);
+    if (failed == EOPNOTSUPP || failed == ENOSYS)
+        failed = ftruncate(fd, (off_t)file->size) < 0 ? errno : 0;
+    if (failed)
+        return bang_fail(err, BANG_EIO, "%s: %s: %llu bytes are needed: nothing was written",
+                         file->path, strerror(failed), (unsigned long long)file->size);
+    return 0;
+}
+
+/* A second descriptor that writes past the page cache; -1 where that cannot be had. */
+static int open_direct(int fd)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return open(link, O_WRONLY | O_DIRECT | O_CLOEXEC);
+}
+
+int bang_output_begin(bang_output *output, bang_error *err)
+{
+    struct stat status;
+    int code = 0;
+    if (output->folder && stat(output->path, &status) < 0) {
+        code = bang_folder_create(output->path, err);
+        output->made_folder = code == 0;
+    }
+    for (size_t i = 0; code == 0 && i < output->file_count; i++) {
+        bang_output_file *file = &output->files[i];
+        code = bang_file_begin(&file->file, file->path, err);
+        if (code == 0)
+            code = reserve(file, err);
+        if (code == 0)
+            file->direct = open_direct(bang_file_descriptor(file->file));
+    }
+    if (code == 0 && output->in_order) {
+        output->sums = calloc(output->item_count + 1, sizeof *output->sums);
+        code = output->sums ? 0 : bang_fail_memory(err);
+    }
+    return code;
+}
+
+void bang_output_saw(bang_output *output, size_t item, const void *bytes, size_t size)
+{
+    output->sums[item] = (uint32_t)crc32_z(output->sums[item], bytes, size);
+}
+
+int bang_output_rewrite(bang_output_file *file, bang_error *err)
+{
+    for (size_t i = 0; i < file->span_count; i++) {
+        const bang_span *span = &file->spans[i];
+        size_t done = 0;
+        while (done < span->bytes.size) {
+            ssize_t n = pwrite(bang_file_descriptor(file->file), span->bytes.data + done,
+                               span->bytes.size - done, (off_t)(span->offset + done));
+            if (n < 0 && errno != EINTR)
+                return bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
+            done += n > 0 ? (size_t)n : 0;
+        }
+    }
+    return 0;
+}
+
+static int copy_beside(const bang_output *output, const char *from, bang_error *err)
+{
+    const char *slash = strrchr(from, '/');
+    char *to = bang_path_join(output->path, slash ? slash + 1 : from), *data = NULL;
+    size_t size = 0;
+    int code = to ? bang_file_read(&data, &size, from, err) : bang_fail_memory(err);
+    if (code == 0)
+        code = bang_file_put(to, data, size, err);
+    free(data);
+    free(to);
+    return code;
+}
+
+/* All bytes are on disk before anything gets its name. An old index goes first:
+ * it must never name new shards. The new one, or the single file, comes last. */
+int bang_output_commit(bang_output *output, bang_error *err)
+{
+    int code = output->finish ? output->finish(output, err) : 0;
+    for (size_t i = 0; code == 0 && i < output->file_count; i++) {
+        bang_output_file *file = &output->files[i];
+        if (file->direct >= 0)
+            close(file->direct);
+        file->direct = -1;
+        if (output->index_path && fsync(bang_file_descriptor(file->file)) < 0)
+            code = bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
+    }
+    for (size_t i = 0; code == 0 && i < output->copy_count; i++)
+        code = copy_beside(output, output->copies[i], err);
+    if (code == 0 && output->index_path && unlink(output->index_path) < 0 && errno != ENOENT)
+        code = bang_fail(err, BANG_EIO, "%s: %s", output->index_path, strerror(errno));
+    for (size_t i = 0; code == 0 && i < output->file_count; i++) {
+        code = bang_file_commit(output->files[i].file, err);
+        output->files[i].file = NULL;
+    }
+    if (code == 0 && output->index_path)
+        code = bang_file_put(output->index_path, output->index.data, output->index.size, err);
+    if (code == 0)
+        output->made_folder = 0;
+    return code;
+}
+
+void bang_output_free(bang_output *output)
+{
+    if (!output)
+        return;
+    for (size_t i = 0; i < output->file_count; i++) {
+        bang_output_file *file = &output->files[i];
+        if (file->direct >= 0)
+            close(file->direct);
+        bang_file_discard(file->file);
+        for (size_t k = 0; k < file->span_count; k++)
+            bang_text_release(&file->spans[k].bytes);
+        free(file->spans);
+        free(file->path);
+    }
+    if (output->made_folder) /* by us, and empty again unless something failed late */
+        rmdir(output->path);
+    for (size_t i = 0; i < output->copy_count; i++)
+        free(output->copies[i]);
+    free((void *)output->copies);
+    free(output->files);
+    free(output->index_path);
+    bang_text_release(&output->index);
+    free(output->sums);
+    free(output->path);
+    free(output);
+}
