@@ -190,7 +190,7 @@ static void verdict(const char *what, cost ours, cost other, const char *name, d
     if (goal > 0)
         printf("   goal >= %-4g %-6s", goal, ratio >= goal ? "met" : "MISSED");
     else
-        printf("%-23s", "");
+        printf("%-22s", "");
     show("bang", ours);
     show(name, other);
     printf("\n");
@@ -403,6 +403,8 @@ static int measure(void)
         printf("PyTorch %s, all cores\n", output);
     else
         printf("PyTorch is not here: install python3-torch, python3-numpy\n");
+    if (quick)
+        printf("the files are a tenth of what the goals are for\n");
     int rc = 0;
     if (there && torch)
         rc = beside_torch();
