@@ -76,3 +76,14 @@ void bang_block_gram(const bang_block *block, double *gram)
 {
     bang_combine_best()->gram(block, gram);
 }
+
+size_t bang_block_not_finite(const void *numbers, bang_dtype dtype, size_t count)
+{
+    const char *bytes = numbers;
+    size_t bad = 0, most = (size_t)1 << 30, size = bang_dtype_size(dtype);
+    for (size_t n; count > 0; count -= n, bytes += n * size) {
+        n = count < most ? count : most;
+        bad += bang_combine_best()->not_finite(bytes, dtype, n);
+    }
+    return bad;
+}

@@ -33,6 +33,7 @@ typedef struct bang_combine_kernels {
     const char *name; /* "avx2", "portable" */
     bang_combine_real f32, f64;
     void (*gram)(const bang_block *block, double *gram);
+    size_t (*not_finite)(const void *numbers, bang_dtype dtype, size_t count);
 } bang_combine_kernels;
 
 const bang_combine_kernels *bang_combine_best(void);

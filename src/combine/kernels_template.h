@@ -120,4 +120,5 @@ const bang_combine_kernels TABLE = {
     .f32 = {linear_f32, dare_f32, ties_f32, fisher_f32, distances_f32},
     .f64 = {linear_f64, dare_f64, ties_f64, fisher_f64, distances_f64},
     .gram = gram,
+    .not_finite = not_finite,
 };

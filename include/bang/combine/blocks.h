@@ -34,6 +34,9 @@ typedef struct bang_block {
  * Linear: out = w_0 x_0 + w_1 x_1 + ..., in this order. */
 size_t bang_block_linear(const bang_block *block, const double *weights);
 
+/* How many numbers are infinite or NaN. */
+size_t bang_block_not_finite(const void *numbers, bang_dtype dtype, size_t count);
+
 /* For the two below input 0 is the base b, and d_i = x_i - b for i >= 1;
  * weights (inputs) belong to the inputs, weights[0] is not used.
  *

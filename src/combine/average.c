@@ -1,0 +1,336 @@
+/* Planning and running an average. */
+#include "combine/average.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "bang/combine/blocks.h"
+
+/* Base, inputs, Fisher weights: one list of feeds. */
+static int list_sources(bang_average *a, bang_error *err)
+{
+    const bang_average_options *o = &a->options;
+    int base = o->method == BANG_AVERAGE_TASK || o->method == BANG_AVERAGE_TIES ||
+               o->method == BANG_AVERAGE_DARE || o->method == BANG_AVERAGE_STOCK;
+    int fisher = o->method == BANG_AVERAGE_FISHER;
+    if (o->input_count == 0 || o->output_count == 0 || !o->weights || (base && !o->base) ||
+        (fisher && !o->fishers) || (o->method == BANG_AVERAGE_SLERP && o->input_count != 2))
+        return bang_fail(err, BANG_EUSAGE,
+                         "average: inputs, outputs, weights or what the method needs are missing");
+    a->first_input = base;
+    a->feed_count = (size_t)base + o->input_count * (fisher ? 2 : 1);
+    a->sources = bang_arena_alloc(&a->arena, a->feed_count, sizeof *a->sources);
+    if (!a->sources)
+        return bang_fail_memory(err);
+    if (base)
+        a->sources[0] = o->base;
+    for (size_t i = 0; i < o->input_count; i++) {
+        a->sources[a->first_input + i] = o->inputs[i];
+        if (fisher)
+            a->sources[o->input_count + i] = o->fishers[i];
+    }
+    return 0;
+}
+
+/* Weights are taken as they are; one that is surely not meant is pointed at. */
+static void check_weights(bang_average *a)
+{
+    const bang_average_options *o = &a->options;
+    if (o->method != BANG_AVERAGE_LINEAR && o->method != BANG_AVERAGE_FISHER)
+        return;
+    for (size_t k = 0; k < o->output_count + o->rule_count; k++) {
+        const double *weights = k < o->output_count ? o->weights + k * o->input_count
+                                                    : o->rules[k - o->output_count].weights;
+        double sum = 0;
+        for (size_t i = 0; i < o->input_count; i++)
+            sum += weights[i];
+        if (o->method == BANG_AVERAGE_LINEAR && fabs(sum - 1) > 1e-6)
+            bang_average_say(
+                &a->warnings,
+                "the weights%s%.200s sum to %.10g, not to 1: they are used as they are",
+                k < o->output_count ? "" : " of rule ",
+                k < o->output_count ? "" : o->rules[k - o->output_count].glob, sum);
+    }
+}
+
+/* One list of items for each output: their headers may differ in length. */
+static int plan_outputs(bang_average *a, bang_error *err)
+{
+    const bang_average_options *o = &a->options;
+    int code = 0;
+    a->output_items = bang_arena_alloc(&a->arena, o->output_count, sizeof *a->output_items);
+    a->outputs = bang_arena_alloc(&a->arena, o->output_count, sizeof *a->outputs);
+    if (!a->output_items || !a->outputs)
+        return bang_fail_memory(err);
+    for (size_t k = 0; code == 0 && k < o->output_count; k++) {
+        json_t *metadata = NULL;
+        a->output_items[k] = bang_arena_alloc(&a->arena, a->count, sizeof **a->output_items);
+        code =
+            a->output_items[k] ? bang_average_recipe(&metadata, a, k, err) : bang_fail_memory(err);
+        for (size_t i = 0; code == 0 && i < a->count; i++)
+            a->output_items[k][i] = (bang_output_item){.name = a->tensors[i].name,
+                                                       .dtype = a->tensors[i].dtype,
+                                                       .rank = a->tensors[i].rank,
+                                                       .shape = a->tensors[i].shape};
+        bang_output_options options = {o->shard_size, o->folder, metadata};
+        if (code == 0)
+            code = bang_output_plan(&a->outputs[k], o->paths[k], a->output_items[k], a->count,
+                                    &options, err);
+        json_decref(metadata);
+    }
+    return code;
+}
+
+/* The nearest folder above path that exists. */
+static int stat_above(struct stat *status, char *path)
+{
+    for (;;) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return stat(".", status);
+        if (slash == path)
+            return stat("/", status);
+        *slash = '\0';
+        if (stat(path, status) == 0)
+            return 0;
+    }
+}
+
+/* No output may take the place of an input: a later run would not find it. */
+static void check_overwriting(bang_average *a, const char *path)
+{
+    struct stat output, input;
+    if (stat(path, &output) < 0)
+        return;
+    for (size_t f = 0; f < a->feed_count; f++)
+        for (size_t k = 0; k < a->sources[f]->file_count; k++) {
+            const char *from = a->sources[f]->files[k].path;
+            if (from && stat(from, &input) == 0 && input.st_dev == output.st_dev &&
+                input.st_ino == output.st_ino)
+                bang_average_say(&a->problems, "%.500s: is an input too: name another output",
+                                 path);
+        }
+}
+
+/* Room on the disk for all outputs together, file system by file system. */
+static int check_outputs(bang_average *a, bang_error *err)
+{
+    size_t count = a->options.output_count;
+    struct stat *status = calloc(count + 1, sizeof *status);
+    if (!status)
+        return bang_fail_memory(err);
+    for (size_t k = 0; k < count; k++) {
+        const bang_output *output = a->outputs[k];
+        char path[4096];
+        struct statvfs space;
+        unsigned long long need = 0;
+        for (size_t f = 0; f < bang_output_file_count(output); f++)
+            check_overwriting(a, bang_output_file_path(output, f));
+        snprintf(path, sizeof path, "%s", bang_output_file_path(output, 0));
+        if (stat_above(&status[k], path) < 0)
+            continue; /* opening it will say why */
+        for (size_t i = 0; i <= k; i++)
+            if (status[i].st_dev == status[k].st_dev)
+                need += bang_output_bytes(a->outputs[i]);
+        int last = 1; /* told once for each file system */
+        for (size_t i = k + 1; i < count; i++) {
+            char other[4096];
+            struct stat of;
+            snprintf(other, sizeof other, "%s", bang_output_file_path(a->outputs[i], 0));
+            last = last && !(stat_above(&of, other) == 0 && of.st_dev == status[k].st_dev);
+        }
+        const char *folder = strchr(path, '/') ? path : ".";
+        if (last && (statvfs(folder, &space) == 0 || statvfs(".", &space) == 0) &&
+            (unsigned long long)space.f_bavail * space.f_frsize < need)
+            bang_average_say(&a->problems,
+                             "%.500s: %llu bytes are needed, %llu are free: make room or choose "
+                             "another disk",
+                             bang_output_file_path(output, 0), need,
+                             (unsigned long long)space.f_bavail * space.f_frsize);
+    }
+    free(status);
+    return 0;
+}
+
+int bang_average_plan(bang_average **out, const bang_average_options *options, bang_stream *scan,
+                      bang_error *err)
+{
+    bang_average *a = calloc(1, sizeof *a);
+    *out = a;
+    if (!a)
+        return bang_fail_memory(err);
+    a->options = *options;
+    int code = list_sources(a, err);
+    if (code == 0)
+        code = bang_average_match(a, scan, err);
+    if (code == 0) {
+        check_weights(a);
+        code = bang_average_identify(a, err);
+    }
+    if (code == 0)
+        code = plan_outputs(a, err);
+    if (code == 0)
+        code = check_outputs(a, err);
+    if (code == 0 && (a->problems.failed || a->warnings.failed))
+        code = bang_fail_memory(err);
+    if (code == 0 && a->problems.size > 0)
+        code = bang_fail(err, BANG_EDATA, "%.*s", (int)strcspn(a->problems.data, "\n"),
+                         a->problems.data);
+    return code;
+}
+
+const char *bang_average_problems(const bang_average *a)
+{
+    return a && a->problems.data ? a->problems.data : "";
+}
+
+static size_t combine(const bang_average *a, const bang_average_tensor *t, size_t output,
+                      uint64_t first, const bang_block *block)
+{
+    const bang_average_options *o = &a->options;
+    double room[64], *weights = room; /* those of the feeds: none for the base */
+    if (t->weights)
+        return bang_block_linear(block, t->weights + output * a->feed_count);
+    if (a->feed_count > 64 && !(weights = calloc(a->feed_count, sizeof *weights)))
+        return block->count; /* then the output is not kept */
+    const double *given = bang_average_weights(a, t, output);
+    size_t bad = 0;
+    weights[0] = 0;
+    memcpy(weights + a->first_input, given, o->input_count * sizeof *weights);
+    if (o->method == BANG_AVERAGE_DARE)
+        bad = bang_block_dare(block, weights, o->scale, o->drop, o->seed, t->key, first);
+    else if (o->method == BANG_AVERAGE_TIES)
+        bad = bang_block_ties(block, weights, o->scale, a->thresholds + t->group * a->feed_count);
+    else
+        bad = bang_block_fisher(block, weights);
+    if (weights != room)
+        free(weights);
+    return bad;
+}
+
+static void make(void *context, size_t output, size_t item, uint64_t first, size_t count,
+                 const void *const *in, void *out)
+{
+    bang_average *a = context;
+    bang_average_tensor *t = &a->tensors[item];
+    size_t bad = 0, from = t->copies[output];
+    if (from != NO_COPY) {
+        memcpy(out, in[from], count * a->items[item].step);
+        if (bang_dtype_is_real(t->dtype))
+            bad = bang_block_not_finite(out, t->dtype, count);
+    } else {
+        bang_block block = {.inputs = a->feed_count,
+                            .count = count,
+                            .in = in,
+                            .in_types = t->types,
+                            .out = out,
+                            .out_type = t->dtype};
+        bad = combine(a, t, output, first, &block);
+    }
+    if (bad > 0)
+        atomic_fetch_add(&t->bad[output], bad);
+}
+
+/* Which tensors came out with numbers that are not finite. */
+static int check_finite(bang_average *a, bang_error *err)
+{
+    size_t tensors = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        unsigned long long bad = 0;
+        for (size_t k = 0; k < a->options.output_count; k++)
+            bad += a->tensors[i].bad[k];
+        if (bad == 0)
+            continue;
+        if (++tensors <= 10)
+            bang_average_say(
+                a->options.allow_nan ? &a->warnings : &a->problems,
+                "tensor \"%.200s\": %llu numbers are NaN or infinite%s", a->tensors[i].name, bad,
+                a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
+    }
+    if (tensors > 10)
+        bang_average_say(a->options.allow_nan ? &a->warnings : &a->problems,
+                         "%zu more tensors have NaN or infinite numbers", tensors - 10);
+    if (tensors > 0 && !a->options.allow_nan)
+        return bang_fail(err, BANG_EDATA, "%.*s", (int)strcspn(a->problems.data, "\n"),
+                         a->problems.data);
+    return 0;
+}
+
+static int list_stream_items(bang_average *a, bang_error *err)
+{
+    a->items = bang_arena_alloc(&a->arena, a->count, sizeof *a->items);
+    if (!a->items)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < a->count; i++) {
+        const bang_average_tensor *t = &a->tensors[i];
+        size_t size = bang_dtype_size(t->dtype);
+        size = size ? size : 1;
+        a->items[i] = (bang_stream_item){.feeds = t->feeds,
+                                         .count = a->output_items[0][i].bytes / size,
+                                         .file = a->output_items[0][i].file,
+                                         .offset = a->output_items[0][i].offset,
+                                         .step = size,
+                                         .item = i};
+    }
+    return 0;
+}
+
+int bang_average_run(bang_average *a, bang_stream *stream, bang_error *err)
+{
+    int code = bang_average_measure(a, stream, err);
+    if (code == 0)
+        code = list_stream_items(a, err);
+    for (size_t k = 0; code == 0 && k < a->options.output_count; k++)
+        code = bang_output_begin(a->outputs[k], err);
+    if (code == 0)
+        code = bang_stream_write(stream, a->items, a->count, a->feed_count, a->outputs,
+                                 a->options.output_count, make, a, err);
+    if (code == 0)
+        code = check_finite(a, err);
+    for (size_t k = 0; code == 0 && k < a->options.output_count; k++)
+        code = bang_output_commit(a->outputs[k], err);
+    /* Part files go now; what was measured stays. */
+    for (size_t k = 0; k < a->options.output_count && code < 0; k++) {
+        bang_output_free(a->outputs[k]);
+        a->outputs[k] = NULL;
+    }
+    return code;
+}
+
+bang_average_result bang_average_get(const bang_average *a)
+{
+    bang_average_result r = {.tensors = a->count,
+                             .target = a->target,
+                             .scale_count = a->scale_count,
+                             .scales = a->scales,
+                             .warnings = a->warnings.data ? a->warnings.data : ""};
+    for (size_t i = 0; i < a->count; i++)
+        r.copied += a->tensors[i].kind == TENSOR_COPY;
+    for (size_t k = 0; k < a->options.output_count; k++)
+        r.bytes += a->outputs && a->outputs[k] ? bang_output_bytes(a->outputs[k]) : 0;
+    return r;
+}
+
+bang_output *bang_average_target(const bang_average *a, size_t output)
+{
+    return a->outputs[output];
+}
+
+void bang_average_free(bang_average *a)
+{
+    if (!a)
+        return;
+    for (size_t k = 0; a->outputs && k < a->options.output_count; k++)
+        bang_output_free(a->outputs[k]);
+    json_decref(a->files);
+    json_decref(a->base_files);
+    bang_text_release(&a->problems);
+    bang_text_release(&a->warnings);
+    bang_arena_release(&a->arena);
+    free(a);
+}
