@@ -212,7 +212,7 @@ static int show_memory(cost found)
 {
     cost small = {0};
     verdict_memory("peak resident memory", found.peak, 64 * MEGA);
-    if (bang_turn(&small, WARM, "32M") < 0)
+    if (bang_turn(&small, COLD, "32M") < 0)
         return -1;
     verdict_memory("peak resident memory, --max-memory 32M", small.peak, 32 * MEGA);
     return 0;
