@@ -81,3 +81,4 @@ average() { # MEGABYTES OPTION...
 }
 average 64
 average 32 --max-memory 32M
+average 16 --max-memory 16M
