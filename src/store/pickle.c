@@ -157,8 +157,8 @@ static int make_global(bang_machine *m, const char *module, size_t module_size, 
 
 static int take_global(bang_machine *m, bang_value **out)
 {
-    const char *module, *name;
-    size_t module_size, name_size;
+    const char *module = "", *name = "";
+    size_t module_size = 0, name_size = 0;
     int code = bang_machine_take_line(m, &module, &module_size);
     if (code == 0)
         code = bang_machine_take_line(m, &name, &name_size);

@@ -76,11 +76,12 @@ static int enter(struct walk *w, const bang_value *key)
 static int add_tensor(struct walk *w, const bang_value *tensor)
 {
     bang_torch_list *list = w->out;
-    size_t size = w->path.size;
+    const char *path = w->path.data ? w->path.data : "";
+    size_t size = strlen(path);
     if (size >= w->bytes)
         return fail_endless(w);
     w->bytes -= size;
-    json_t *text = json_stringn(w->path.data ? w->path.data : "", size);
+    json_t *text = json_stringn(path, size);
     json_decref(text);
     if (!text)
         return bang_fail(w->err, BANG_EDATA, "%s: a tensor's name is no UTF-8", w->name);
@@ -95,9 +96,7 @@ static int add_tensor(struct walk *w, const bang_value *tensor)
     char *name = bang_pickle_room(w->pickle, size + 1, 1);
     if (!name)
         return bang_fail_memory(w->err);
-    if (size > 0)
-        memcpy(name, w->path.data, size);
-    name[size] = '\0';
+    memcpy(name, path, size + 1);
     list->items[list->count++] = (struct bang_torch_item){name, tensor};
     return 0;
 }
