@@ -36,6 +36,7 @@ static int write_copy(const bang_checkpoint *from, const char *path, bang_error 
     const bang_output_options options = BANG_OUTPUT_OPTIONS_INIT;
     bang_stream stream = BANG_STREAM_INIT;
     bang_output *to = NULL;
+    stream.max_memory = (uint64_t)1 << 30; /* sanitizers take some */
     assert_true(from->count <= MOST);
     for (size_t i = 0; i < from->count; i++) {
         const bang_entry *e = &from->entries[i];

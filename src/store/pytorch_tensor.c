@@ -173,6 +173,8 @@ static int add(bang_checkpoint *c, const struct bang_torch_item *item, const cha
     if (geometry.reach > 0 &&
         (geometry.offset > numbers || geometry.reach > numbers - geometry.offset))
         return fail(file, item->name, "reaches beyond its storage: damaged", err);
+    if (swapped && dtype == BANG_C64)
+        return fail(file, item->name, "big-endian complex numbers are not read: convert it", err);
     uint64_t offset = geometry.reach > 0 ? geometry.offset * size : 0;
     bang_entry entry = {.name = item->name,
                         .dtype = dtype,
