@@ -50,7 +50,7 @@ static void take(size_t *used, size_t limit, size_t length, int *taken)
 }
 
 /* How much is done, and how fast. */
-static void render_amount(char out[2][64], int bytes, uint64_t done, uint64_t total, double seconds)
+static void render_amount(char (*out)[64], int bytes, uint64_t done, uint64_t total, double seconds)
 {
     double rate = done > 0 && seconds > 0 && isfinite(seconds) ? (double)done / seconds : 0;
     if (bytes) {
@@ -87,7 +87,7 @@ static void render(char *out, size_t size, const char *label, int bytes, uint64_
     /* What follows the bar, most important first: what does not fit is left out. */
     char parts[4][64] = {{0}};
     snprintf(parts[0], sizeof parts[0], "%3d%%", percent);
-    render_amount(&parts[1], bytes, done, total, seconds);
+    render_amount(parts + 1, bytes, done, total, seconds);
     if (done > 0 && seconds > 0 && isfinite(seconds) && done < total) {
         char text[48];
         render_duration(text, sizeof text, seconds / (double)done * (double)(total - done));

@@ -325,6 +325,25 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
     return a->outputs[output];
 }
 
+void bang_average_describe(bang_text *out, const bang_average *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const bang_average_tensor *t = &a->tensors[i];
+        bang_text_add(out, "%-5s %s  ", bang_dtype_name(t->dtype), t->name);
+        if (t->copies[0] != NO_COPY)
+            bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
+        else if (a->options.output_count > 1 && !t->rule)
+            bang_text_add(out, "combined, %zu alphas\n", a->options.output_count);
+        else {
+            const double *weights = bang_average_weights(a, t, 0);
+            bang_text_add(out, "weights");
+            for (size_t k = 0; k < a->options.input_count; k++)
+                bang_text_add(out, " %.10g", weights[k]);
+            bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
+        }
+    }
+}
+
 void bang_average_free(bang_average *a)
 {
     if (!a)

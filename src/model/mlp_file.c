@@ -6,6 +6,7 @@
 #include "bang/base/text.h"
 #include "bang/model/mlp.h"
 #include "bang/store/safetensors.h"
+#include "model/layout.h"
 
 /* One layer of a file. */
 typedef struct part {
@@ -68,23 +69,6 @@ int bang_mlp_save(const bang_mlp *mlp, const char *path, bang_error *err)
     return rc;
 }
 
-/* Splits "PREFIX.12.weight": where the number begins and what follows it. */
-static int split_name(const char *name, size_t *size, unsigned long *number, const char **what)
-{
-    enum { DIGITS_MOST = 9 };
-    const char *end = strrchr(name, '.'), *begin = end;
-    if (!end)
-        return -1;
-    while (begin > name && begin[-1] >= '0' && begin[-1] <= '9')
-        begin--;
-    if (begin == end || end - begin > DIGITS_MOST || (begin > name && begin[-1] != '.'))
-        return -1;
-    *size = (size_t)(begin - name);
-    *number = strtoul(begin, NULL, 10);
-    *what = end + 1;
-    return 0;
-}
-
 static part *find_part(reading *r, const char *prefix, size_t size, unsigned long number)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -105,7 +89,7 @@ static void take_tensor(reading *r, const bang_tensor *tensor)
     char shape[160];
     bang_array_shape_text(shape, sizeof shape, array);
     int weight = 0;
-    if (split_name(tensor->name, &size, &number, &what) < 0 ||
+    if (bang_layout_split(tensor->name, &size, &number, &what) < 0 ||
         ((weight = strcmp(what, "weight") == 0) == 0 && strcmp(what, "bias") != 0)) {
         bang_text_add(&r->problems, "; %.80s: no layer's: layers are named N.weight and N.bias",
                       tensor->name);

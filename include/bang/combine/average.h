@@ -143,6 +143,8 @@ bang_average_result bang_average_get(const bang_average *average);
 /* What will be or was written: for its files, or to add others to a folder. Borrowed;
  * NULL after a failure. */
 bang_output *bang_average_target(const bang_average *average, size_t output);
+/* What is done to each tensor, a line each, for people. */
+void bang_average_describe(bang_text *out, const bang_average *average);
 void bang_average_free(bang_average *average);
 
 #endif

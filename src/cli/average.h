@@ -1,0 +1,45 @@
+/* The command average: what was asked for. */
+#ifndef BANG_CLI_AVERAGE_H
+#define BANG_CLI_AVERAGE_H
+
+#include "bang/combine/average.h"
+#include "checkpoints.h"
+
+/* A number as it was typed, and what it means. */
+typedef struct typed {
+    char *text;
+    double value;
+} typed;
+
+typedef struct average_request {
+    checkpoints inputs, base, fishers;
+    const char *output, *method, *balance, *scope, *on_integer, *on_missing, *score;
+    const char *alpha, *weights;
+    const char **rules; /* (rule_count) as typed */
+    size_t rule_count;
+    double target, scale, density, drop;
+    int dtype, allow_nan, hash, dry_run;
+    uint64_t max_memory, shard_size;
+    /* Made from these: */
+    bang_average_options options;
+    char **paths;                  /* (output_count) */
+    char **texts;                  /* (output_count) alphas as typed; NULL: none */
+    double *all_weights;           /* (output_count, inputs) */
+    bang_average_rule *made_rules; /* (rule_count) */
+    int greedy;
+} average_request;
+
+/* Checks all options and fills options, paths and weights; says through c what is
+ * wrong. Needs no file. */
+void average_check(cli *c, average_request *r);
+void average_release(average_request *r);
+
+/* Opens, plans, runs, prints. Returns an exit status. */
+int average_go(cli *c, average_request *r);
+/* Chooses the members of a greedy soup: their weights replace those of options. */
+int average_greedy(cli *c, average_request *r, json_t **told, bang_error *err);
+/* Plans and runs one average; prints all problems and returns the status. */
+int average_once(cli *c, const average_request *r, const bang_average_options *options,
+                 bang_stream *stream, bang_average **kept);
+
+#endif

@@ -1,0 +1,177 @@
+/* Greedy soup: scores come from a program of the user's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "average.h"
+#include "bang/base/file.h"
+#include "bang/base/process.h"
+#include "bang/combine/greedy.h"
+
+struct search {
+    cli *c;
+    average_request *r;
+    char *candidate; /* where averages to be scored are written */
+    double *weights;
+    int failed; /* what went wrong was said already */
+};
+
+/* The path in single quotes, as sh reads it. */
+static void add_quoted(bang_text *out, const char *path)
+{
+    bang_text_add(out, "'");
+    for (; *path; path++)
+        if (*path == '\'')
+            bang_text_add(out, "'\\''");
+        else
+            bang_text_add_bytes(out, path, 1);
+    bang_text_add(out, "'");
+}
+
+/* COMMAND with each {} replaced, or the path at its end. */
+static void make_line(bang_text *out, const char *command, const char *path)
+{
+    int placed = 0;
+    for (const char *found = strstr(command, "{}"); found; found = strstr(command, "{}")) {
+        bang_text_add_bytes(out, command, (size_t)(found - command));
+        add_quoted(out, path);
+        command = found + 2;
+        placed = 1;
+    }
+    bang_text_add(out, "%s", command);
+    if (!placed) {
+        bang_text_add(out, " ");
+        add_quoted(out, path);
+    }
+}
+
+/* The last word of the last line that is not empty. */
+static int read_score(double *score, char *output)
+{
+    size_t length = strlen(output);
+    while (length > 0 && strchr(" \t\r\n", output[length - 1]))
+        output[--length] = '\0';
+    size_t start = length;
+    while (start > 0 && !strchr(" \t\r\n=:", output[start - 1]))
+        start--;
+    return bang_text_to_double(score, output + start);
+}
+
+static int run_command(double *score, const struct search *s, const char *path, bang_error *err)
+{
+    bang_text line = {0};
+    char *output = NULL;
+    int status = 0;
+    make_line(&line, s->r->score, path);
+    const char *const words[] = {"sh", "-c", line.data, NULL};
+    int code = line.failed ? bang_fail_memory(err)
+                           : bang_process_capture(&output, &status, NULL, words, cli_cancel(), err);
+    if (code == 0 && status != 0)
+        code =
+            bang_fail(err, BANG_EIO, "--score: \"%.300s\" ended with status %d", line.data, status);
+    if (code == 0 && read_score(score, output) < 0)
+        code = bang_fail(err, BANG_EDATA,
+                         "--score: \"%.300s\" printed no number at the end of its last line",
+                         line.data);
+    free(output);
+    bang_text_release(&line);
+    return code;
+}
+
+static int score(void *context, double *out, const size_t *members, size_t count, bang_error *err)
+{
+    struct search *s = context;
+    const average_request *r = s->r;
+    const char *path = r->inputs.paths[members[0]];
+    if (count > 1) {
+        bang_average_options options = r->options;
+        bang_stream stream = BANG_STREAM_INIT;
+        bang_average *average = NULL;
+        const char *paths[] = {s->candidate};
+        memset(s->weights, 0, r->inputs.count * sizeof *s->weights);
+        for (size_t i = 0; i < count; i++)
+            s->weights[members[i]] = 1 / (double)count;
+        options.weights = s->weights;
+        options.paths = paths;
+        options.hash = 0;
+        stream.threads = (int)s->c->threads;
+        stream.max_memory = r->max_memory;
+        stream.cancel = cli_cancel();
+        int status = average_once(s->c, r, &options, &stream, &average);
+        bang_average_free(average);
+        if (status != CLI_DONE) {
+            s->failed = 1;
+            return bang_fail(err, status == CLI_INTERRUPTED ? BANG_ECANCELLED : BANG_EIO, "failed");
+        }
+        path = s->candidate;
+    }
+    int code = run_command(out, s, path, err);
+    if (code == 0 && !s->c->quiet && !s->c->json) {
+        fprintf(stderr, "bang average: score %.10g:", *out);
+        for (size_t i = 0; i < count; i++)
+            fprintf(stderr, " %s%s", i ? "+ " : "", r->inputs.paths[members[i]]);
+        fprintf(stderr, "\n");
+    }
+    return code;
+}
+
+/* A name beside OUT that its reader will understand: hidden, same ending. */
+static char *candidate_path(const average_request *r)
+{
+    const char *output = r->options.paths[0];
+    size_t length = strlen(output);
+    while (length > 1 && output[length - 1] == '/')
+        length--;
+    size_t start = length;
+    while (start > 0 && output[start - 1] != '/')
+        start--;
+    bang_text path = {0};
+    bang_text_add_bytes(&path, output, start);
+    bang_text_add(&path, ".bang-soup-");
+    bang_text_add_bytes(&path, output + start, length - start);
+    return path.data;
+}
+
+static void remove_candidate(const struct search *s)
+{
+    if (!s->candidate)
+        return;
+    if (s->r->options.folder)
+        bang_folder_remove(s->candidate, NULL);
+    else
+        remove(s->candidate);
+}
+
+int average_greedy(cli *c, average_request *r, json_t **told, bang_error *err)
+{
+    size_t inputs = r->inputs.count, count = 0;
+    struct search s = {c, r, candidate_path(r), calloc(inputs + 1, sizeof(double)), 0};
+    size_t *members = calloc(inputs + 1, sizeof *members);
+    double *scores = calloc(inputs + 1, sizeof *scores), best = 0;
+    int code = s.candidate && s.weights && members && scores ? 0 : bang_fail_memory(err);
+    if (code == 0)
+        code = bang_greedy(members, &count, scores, &best, inputs, score, &s, err);
+    remove_candidate(&s);
+    if (code < 0 && s.failed)
+        err->code = 0; /* said already */
+    if (code == 0) {
+        json_t *single = json_array(), *chosen = json_array();
+        memset(r->all_weights, 0, inputs * sizeof *r->all_weights);
+        for (size_t i = 0; i < count; i++) {
+            r->all_weights[members[i]] = 1 / (double)count;
+            json_array_append_new(chosen, json_string(r->inputs.paths[members[i]]));
+        }
+        for (size_t i = 0; i < inputs; i++)
+            json_array_append_new(single, bang_json_number(scores[i]));
+        *told = json_pack("{so so so}", "scores", single, "members", chosen, "score",
+                          bang_json_number(best));
+        if (!c->quiet && !c->json)
+            fprintf(stderr, "bang average: %zu of %zu models stay, score %.10g\n", count, inputs,
+                    best);
+    }
+    free(s.candidate);
+    free(s.weights);
+    free(members);
+    free(scores);
+    return code;
+}

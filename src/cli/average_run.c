@@ -1,0 +1,183 @@
+/* Doing it, and saying what was done. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "average.h"
+#include "bang/base/json.h"
+
+int average_once(cli *c, const average_request *r, const bang_average_options *options,
+                 bang_stream *stream, bang_average **kept)
+{
+    bang_error err = {0};
+    bang_average *average = NULL;
+    cli_bar bar;
+    cli_bar_start(&bar, c, "average");
+    bar.bytes = 1;
+    stream->progress = &bar.progress;
+    int code = bang_average_plan(&average, options, stream, &err);
+    for (size_t k = 0; code == 0 && options->folder && k < options->output_count; k++)
+        code = output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
+    if (code == 0 && !r->dry_run)
+        code = bang_average_run(average, stream, &err);
+    cli_bar_finish(&bar);
+    stream->progress = NULL;
+    *kept = average;
+    if (code == 0)
+        return CLI_DONE;
+    const char *problems = bang_average_problems(average);
+    if (!*problems || err.code == BANG_ECANCELLED)
+        return cli_fail(c, &err);
+    print_lines(c, "", problems);
+    return CLI_FAILED;
+}
+
+/* What balance found, for scripts. */
+static json_t *balance_json(const bang_average_result *result)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < result->scale_count; i++) {
+        const bang_average_scale *s = &result->scales[i];
+        json_t *entry = json_pack("{sI so so so}", "input", (json_int_t)s->input, "norm",
+                                  bang_json_number(s->norm), "change", bang_json_number(s->change),
+                                  "scale", bang_json_number(s->scale));
+        if (s->layer)
+            json_object_set_new(entry, "layer", json_string(s->layer));
+        json_array_append_new(list, entry);
+    }
+    return json_pack("{so so}", "target", bang_json_number(result->target), "scales", list);
+}
+
+static json_t *lines_json(const char *lines)
+{
+    json_t *list = json_array();
+    for (size_t size; *lines; lines += size + (lines[size] == '\n')) {
+        size = strcspn(lines, "\n");
+        json_array_append_new(list, json_stringn(lines, size));
+    }
+    return list;
+}
+
+static json_t *result_json(const average_request *r, const bang_average *average,
+                           const bang_stream *stream, double seconds)
+{
+    bang_average_result result = bang_average_get(average);
+    json_t *outputs = json_array();
+    for (size_t k = 0; k < r->options.output_count; k++)
+        json_array_append_new(outputs, json_string(r->options.paths[k]));
+    json_t *out = json_pack("{sI sI sI sI so so so}", "tensors", (json_int_t)result.tensors,
+                            "copied", (json_int_t)result.copied, "bytes_read",
+                            (json_int_t)stream->bytes_read, "bytes_written",
+                            (json_int_t)stream->bytes_written, "seconds", bang_json_number(seconds),
+                            "outputs", outputs, "warnings", lines_json(result.warnings));
+    if (r->options.balance != BANG_BALANCE_NONE && !r->dry_run)
+        json_object_set_new(out, "balance", balance_json(&result));
+    if (r->dry_run) {
+        json_object_set_new(out, "dry_run", json_true());
+        json_object_set_new(out, "bytes_to_write", json_integer((json_int_t)result.bytes));
+    }
+    return out;
+}
+
+static void print_scales(const bang_average_result *result)
+{
+    if (result->scale_count == 0)
+        return;
+    printf("\nbalance: |change|/|first| brought to %.6g\n", result->target);
+    printf("%12s %12s %10s  %s\n", "|first|", "|change|", "scale", "of");
+    for (size_t i = 0; i < result->scale_count; i++) {
+        const bang_average_scale *s = &result->scales[i];
+        printf("%12.6g %12.6g %10.6g  %s", s->norm, s->change, s->scale,
+               s->layer ? s->layer : "the model");
+        printf(s->input > 1 || result->scales[result->scale_count - 1].input > 1 ? " (input %zu)\n"
+                                                                                 : "\n",
+               s->input + 1);
+    }
+}
+
+/* What is going to happen, for --dry-run. */
+static void print_plan(const average_request *r, const bang_average *average)
+{
+    char text[32];
+    bang_average_result result = bang_average_get(average);
+    bang_text lines = {0};
+    for (size_t i = 0; i < r->inputs.count; i++)
+        printf("input   %s: %s, %zu tensors\n", r->inputs.paths[i], r->inputs.items[i]->format,
+               r->inputs.items[i]->count);
+    if (r->base.count)
+        printf("base    %s: %s, %zu tensors\n", r->base.paths[0], r->base.items[0]->format,
+               r->base.items[0]->count);
+    printf("method  %s\n", r->method);
+    for (size_t k = 0; k < r->options.output_count; k++) {
+        const bang_output *output = bang_average_target(average, k);
+        for (size_t f = 0; f < bang_output_file_count(output); f++)
+            printf("output  %s\n", bang_output_file_path(output, f));
+    }
+    printf("writes  %s\n\n", bytes_text(text, (double)result.bytes));
+    bang_average_describe(&lines, average);
+    if (lines.data)
+        fputs(lines.data, stdout);
+    bang_text_release(&lines);
+}
+
+static int print_result(const cli *c, const average_request *r, const bang_average *average,
+                        const bang_stream *stream, double seconds, json_t *greedy)
+{
+    bang_average_result result = bang_average_get(average);
+    if (c->json) {
+        json_t *out = result_json(r, average, stream, seconds);
+        if (greedy)
+            json_object_set(out, "greedy", greedy);
+        return cli_print_json(c, out);
+    }
+    if (!c->quiet)
+        print_lines(c, "warning: ", result.warnings);
+    if (r->dry_run) {
+        print_plan(r, average);
+        return CLI_DONE;
+    }
+    if (c->quiet)
+        return CLI_DONE;
+    char text[32];
+    double bytes = (double)(stream->bytes_read + stream->bytes_written);
+    for (size_t k = 0; k < r->options.output_count; k++)
+        printf("%s\n", r->options.paths[k]);
+    printf("%zu tensors (%zu copied), %s read and written", result.tensors, result.copied,
+           bytes_text(text, bytes));
+    if (seconds > 0.05)
+        printf(" in %.2f s, %.2f GB/s", seconds, bytes / seconds / 1e9);
+    printf("\n");
+    print_scales(&result);
+    return CLI_DONE;
+}
+
+int average_go(cli *c, average_request *r)
+{
+    double begin = cli_seconds();
+    bang_error err = {0};
+    int failed = checkpoints_open(c, &r->inputs) < 0;
+    failed = checkpoints_open(c, &r->base) < 0 || failed;
+    failed = checkpoints_open(c, &r->fishers) < 0 || failed;
+    if (failed)
+        return CLI_FAILED;
+    checkpoints_notes(c, &r->inputs);
+    r->options.inputs = (const bang_checkpoint *const *)r->inputs.items;
+    r->options.input_count = r->inputs.count;
+    r->options.base = r->base.items[0];
+    r->options.fishers = (const bang_checkpoint *const *)r->fishers.items;
+    r->options.folder = output_is_folder(r->paths[0], r->inputs.items[0]);
+    bang_stream stream = BANG_STREAM_INIT;
+    stream.threads = (int)c->threads;
+    stream.max_memory = r->max_memory;
+    stream.cancel = cli_cancel();
+    json_t *told = NULL;
+    if (r->greedy && !r->dry_run && average_greedy(c, r, &told, &err) < 0)
+        return err.code ? cli_fail(c, &err) : CLI_FAILED;
+    bang_average *average = NULL;
+    int status = average_once(c, r, &r->options, &stream, &average);
+    if (status == CLI_DONE)
+        status = print_result(c, r, average, &stream, cli_seconds() - begin, told);
+    bang_average_free(average);
+    json_decref(told);
+    return status;
+}

@@ -1,0 +1,112 @@
+#include <stdlib.h>
+
+#include "average.h"
+
+static const char summary[] =
+    "Combines checkpoints of one architecture, whatever it is, tensor by tensor, at the\n"
+    "speed of the disk and in little memory. A, B, ... and OUT are files (.safetensors,\n"
+    ".pt, .npz), indexes of shards, or folders that hold one; a folder's other files\n"
+    "(config, tokenizer) come from the first input.\n"
+    "\n"
+    "Methods, with x_i the inputs, w_i their weights, b the base, d_i = x_i - b:\n"
+    "  linear  sum_i w_i x_i; for two (1 - alpha) A + alpha B; by default each 1/n, which is\n"
+    "          the uniform soup\n"
+    "  slerp   (sin((1-alpha) o) A + sin(alpha o) B)/sin o, o the angle between A and B\n"
+    "  task    b + scale sum_i w_i d_i\n"
+    "  ties    b + scale mean of the d_i, of which the largest part (--density) is kept, and\n"
+    "          where they differ in sign those with the sign of sum_i w_i d_i\n"
+    "  dare    b + scale sum_i w_i m_i d_i/(1 - drop), m_i = 0 with probability drop, else 1\n"
+    "  stock   t mean_i x_i + (1 - t) b, t = n c/(1 + (n-1) c), c the mean cosine of the d_i\n"
+    "  fisher  sum_i w_i f_i x_i / sum_i w_i f_i, f_i from --fisher, number by number\n"
+    "  greedy  uniform soup of the inputs that make --score better, best first\n"
+    "\n"
+    "--balance multiplies the change B - A by T |A|/|B - A|, over the model (norm) or each\n"
+    "layer (layer-norm), before it is weighted: A + alpha s (B - A). T is --target, by\n"
+    "default the median over the layers of |B - A|/|A|.\n"
+    "\n"
+    "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
+    "normalised. Where a weight is 1 and the others 0, bytes are copied.";
+
+static const char example[] =
+    "  bang average pre.safetensors fine.safetensors -o robust.safetensors\n"
+    "  bang average zeroshot/ finetuned/ --alpha 0.3,0.5,0.7 -o 'average-{alpha}'\n"
+    "  bang average pre.pt fine.pt --rule 'head.*=0.3' -o out.safetensors   (the paper's Exp 1)\n"
+    "  bang average a.pt b.pt c.pt --method greedy --score 'python3 evaluate.py {}' -o soup.pt\n";
+
+static int read_rule(void *target, const char *value, bang_error *err)
+{
+    average_request *r = target;
+    const char **rules = realloc((void *)r->rules, (r->rule_count + 1) * sizeof *rules);
+    if (!rules)
+        return bang_fail_memory(err);
+    r->rules = rules;
+    rules[r->rule_count++] = value;
+    return 0;
+}
+
+int cmd_average(int argc, char **argv)
+{
+    average_request r = {.method = "linear",
+                         .target = -1,
+                         .scale = 1,
+                         .density = 0.2,
+                         .drop = 0.9,
+                         .on_integer = "error",
+                         .on_missing = "error",
+                         .dtype = -1};
+    cli_option options[] = {
+        {"output", 'o', "OUT", "where to write; {alpha} in it for several alphas", cli_read_text,
+         &r.output},
+        {"alpha", 'a', "A[,A2,..]",
+         "weight of the last of two (0.5); several: one pass, many files", cli_read_text, &r.alpha},
+        {"weights", 'w', "W1,W2,..", "one for each input (1/n)", cli_read_text, &r.weights},
+        {"rule", 0, "GLOB=A", "other alpha, or W1,W2,.., for tensors that match; the last wins",
+         read_rule, &r},
+        {"method", 'm', "NAME", "linear, slerp, task, ties, dare, stock, fisher, greedy (linear)",
+         cli_read_text, &r.method},
+        {"base", 0, "FILE", "what the inputs were fine-tuned from: task, ties, dare, stock",
+         checkpoints_read, &r.base},
+        {"fisher", 0, "FILE", "Fisher weights, once for each input", checkpoints_read, &r.fishers},
+        {"score", 0, "COMMAND", "greedy: prints a number for the checkpoint {}, more is better",
+         cli_read_text, &r.score},
+        {"scale", 0, "S", "task, ties, dare: of the combined change (1)", cli_read_real, &r.scale},
+        {"density", 0, "D", "ties: part of the changes that is kept (0.2)", cli_read_real,
+         &r.density},
+        {"drop", 0, "P", "dare: probability that a change is dropped (0.9)", cli_read_real,
+         &r.drop},
+        {"scope", 0, "WHAT", "tensor, layer or model: measured together (ties model, else tensor)",
+         cli_read_text, &r.scope},
+        {"balance", 0, "HOW", "norm or layer-norm: scale the change first", cli_read_text,
+         &r.balance},
+        {"target", 0, "T", "balance: |change|/|first| to reach (median over layers)", cli_read_real,
+         &r.target},
+        {"dtype", 0, "TYPE", "write real tensors as keep, f32, f16 or bf16 (keep)", dtype_read,
+         &r.dtype},
+        {"on-integer", 0, "HOW", "integers that differ: error, first or last (error)",
+         cli_read_text, &r.on_integer},
+        {"on-missing", 0, "HOW", "tensors not all have: error, keep or drop (error)", cli_read_text,
+         &r.on_missing},
+        {"allow-nan", 0, NULL, "write NaN and infinite numbers too", cli_read_flag, &r.allow_nan},
+        {"hash", 0, NULL, "SHA-256 of all bytes of the inputs into the recipe", cli_read_flag,
+         &r.hash},
+        {"shard-size", 0, "SIZE", "bytes of tensors that a file may hold, such as 5GB",
+         cli_read_bytes, &r.shard_size},
+        {"max-memory", 0, "SIZE", "of the whole process (64M)", cli_read_bytes, &r.max_memory},
+        {"dry-run", 'n', NULL, "check all and show what would be done", cli_read_flag, &r.dry_run},
+        {0},
+    };
+    cli c;
+    if (cli_init(&c, "average", argc) < 0)
+        return CLI_FAILED;
+    cli_parse(&c, options, argc, argv, 2);
+    int status = CLI_DONE;
+    if (c.help)
+        cli_print_help("average", "A B [C ...] -o OUT", summary, options, example);
+    else {
+        average_check(&c, &r);
+        status = cli_usage_failed(&c) ? CLI_USAGE : average_go(&c, &r);
+    }
+    average_release(&r);
+    cli_release(&c);
+    return status;
+}

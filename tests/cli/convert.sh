@@ -1,0 +1,99 @@
+# One CLIP in its layouts, number types and files; numpy says whether it is right.
+# shellcheck source=/dev/null disable=SC2154
+. "$here/numpy.inc"
+clip a.safetensors dtype=f16 metadata=1
+clip hf.safetensors dtype=f16 metadata=1 layout=hf
+clip ids.safetensors layout=hf ids=1
+clip plain.safetensors
+same() { cmp "$1" "$2" && echo "$1 and $2 are the same, byte for byte"; }
+
+run convert --help
+run convert a.safetensors --to clip-hf -o a_hf.safetensors
+same a_hf.safetensors hf.safetensors
+run convert a_hf.safetensors --to clip-openai -o back.safetensors
+same back.safetensors a.safetensors
+run convert hf.safetensors --to clip-open_clip -q -o open_clip.safetensors
+same open_clip.safetensors a.safetensors
+run convert a.safetensors -o copy.safetensors --json | sed 's/"seconds":[^,]*/"seconds":S/'
+same copy.safetensors a.safetensors
+
+# position_ids: left out, noted, made again
+run convert ids.safetensors --to clip-openai -o no_ids.safetensors
+checkpoint same no_ids.safetensors plain.safetensors
+checkpoint metadata no_ids.safetensors
+run convert no_ids.safetensors --to clip-hf -o with_ids.safetensors
+same with_ids.safetensors ids.safetensors
+
+# wrappers go, a head stays
+$python - <<'END'
+import read_checkpoint as r
+tensors = {"image_encoder.model." + k: v for k, v in r.read("plain.safetensors").items()
+           if k.startswith("visual.")}
+tensors["classification_head.weight"] = ("F32", (2, 6), bytes(range(48)))
+r.write("tuned.safetensors", tensors)
+END
+run convert tuned.safetensors --to clip-hf -o tuned_hf.safetensors
+run convert tuned_hf.safetensors --to clip-openai -q -o tuned_openai.safetensors
+checkpoint list tuned_openai.safetensors | cut -d' ' -f1 | grep -v resblocks
+
+# number types
+for type in f32 f16 bf16; do
+    run convert a.safetensors --dtype $type -q -o $type.safetensors
+    checkpoint list $type.safetensors | cut -d' ' -f2 | sort | uniq -c | tr -s ' '
+    checkpoint cast $type.safetensors a.safetensors
+done
+run convert ids.safetensors --to clip-openai --dtype bf16 -q -o ids_bf16.safetensors
+run convert no_ids.safetensors --dtype bf16 -q -o other.safetensors
+same ids_bf16.safetensors other.safetensors
+$python - <<'END'
+import numpy as np
+import read_checkpoint as r
+x = np.array([65519, -65520, 1e30, np.inf, np.nan, 1, 3e-8], "<f4")
+r.write("large.safetensors", {"x": x, "y": np.ones(3, "<f4"), "n": np.array([70000], "<i8")})
+END
+run convert large.safetensors --dtype f16 -o small.safetensors
+run convert large.safetensors --dtype bf16 -o large_bf16.safetensors
+checkpoint cast small.safetensors large.safetensors
+checkpoint cast large_bf16.safetensors large.safetensors
+run inspect small.safetensors --stats
+
+# shards, an index, a folder; memory and threads change nothing
+run convert a.safetensors --shard-size 4K -o shards.safetensors.index.json
+checkpoint same shards.safetensors.index.json a.safetensors
+run convert shards.safetensors.index.json --threads 1 --max-memory 40M -q -o joined.safetensors
+checkpoint same joined.safetensors a.safetensors
+run convert shards.safetensors.index.json --to clip-hf --shard-size 2K -q -o folder/
+ls folder
+checkpoint same folder/model.safetensors.index.json hf.safetensors
+run convert folder --to clip-openai -q -o again.safetensors
+checkpoint same again.safetensors a.safetensors
+
+run convert ids.safetensors --to clip-openai --dry-run -o never.safetensors | grep -v 'resblocks.[12]'
+[ ! -e never.safetensors ] && echo nothing was written
+
+# refused, with all that is wrong
+$python - <<'END'
+import read_checkpoint as r
+tensors = r.read("plain.safetensors")
+for name in ("visual.ln_pre.bias", "transformer.resblocks.1.attn.in_proj_weight"):
+    del tensors[name]
+tensors["visual.proj"] = ("F32", (6, 8), tensors["visual.proj"][2])
+r.write("broken.safetensors", tensors)
+END
+run convert broken.safetensors --to clip-hf -o x.safetensors
+run convert large.safetensors --to clip-hf -o x.safetensors
+run convert
+run convert a.safetensors b.safetensors -o a.safetensors --to vit --dtype f8 --shard-size -1
+run convert a.safetensors -o x.txt
+run convert a.safetensors -o missing/x.safetensors
+ls x* 2>/dev/null
+
+# a folder to a folder: what stands beside the weights comes along
+mkdir in
+cp hf.safetensors in/model.safetensors
+cp hf.safetensors in/other.bin
+echo '{}' >in/config.json
+run convert in --dtype bf16 -o out
+ls out
+run convert in -o one.safetensors -q
+same one.safetensors hf.safetensors
