@@ -66,7 +66,7 @@ static void assert_same_rows(const bang_rows *rows, const bang_array *inputs)
         memset(row, 0, c->group_count * sizeof *row);
         memset(seen, 0, c->group_count);
         for (size_t b = 0; b < rows->block_count; b++) {
-            const bang_block *k = &rows->blocks[b];
+            const bang_column_block *k = &rows->blocks[b];
             size_t code = rows->codes[i * rows->block_count + b];
             assert_true(code < k->code_count && k->code_count <= 16);
             for (size_t x = k->start[code]; x < k->start[code + 1]; x++) {

@@ -259,10 +259,11 @@ static void test_round_trip(void **state)
     bang_tensors tensors = {0}, again;
     char name[32], *first_text, *second_text;
     size_t first_size, second_size;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 60; i++) {
+        bang_dtype dtype = (bang_dtype)(i % BANG_DTYPE_COUNT);
         snprintf(name, sizeof name, "layer.%d.weight", i);
-        add(&tensors, name, (bang_dtype)(i % (BANG_F64 + 1)), i % 4,
-            (size_t[]){(size_t)i, 3, (size_t)i % 5});
+        if (bang_dtype_size(dtype) > 0) /* else not for arrays */
+            add(&tensors, name, dtype, i % 4, (size_t[]){(size_t)i, 3, (size_t)i % 5});
     }
     assert_int_equal(bang_tensors_set_metadata(&tensors, "note", "\xc3\xa4 \"quoted\"\n", NULL), 0);
     assert_int_equal(bang_safetensors_write(path, &tensors, NULL), 0);

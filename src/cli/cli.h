@@ -87,6 +87,11 @@ typedef struct cli_bar {
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
 
+/* Columns of standard output; 80 where it is no terminal. */
+int cli_columns(void);
+/* 1 if the locale of the environment is one of UTF-8. */
+int cli_is_utf8(void);
+
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
@@ -100,6 +105,7 @@ int cmd_reproduce(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_convert(int argc, char **argv);

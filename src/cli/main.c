@@ -13,6 +13,7 @@ static const struct {
     {"train", "train a network on a data set", cmd_train},
     {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
     {"average", "combine checkpoints of any architecture into a more robust one", cmd_average},
+    {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff},
     {"inspect", "what a checkpoint holds: layout, tensors, statistics", cmd_inspect},
     {"convert", "a checkpoint in another layout, number type or format", cmd_convert},
     {"explain", "which parts of an image networks use", cmd_explain},

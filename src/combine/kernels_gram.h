@@ -39,18 +39,23 @@ static double dot(const double *x, const double *y, size_t n)
 static void gram_rows(double (*out)[GRAM_NUMBERS], const bang_block *block, const double *base,
                       size_t first, size_t rows, size_t from, size_t n)
 {
+    float narrow[GRAM_NUMBERS];
     size_t padded = (n + GRAM_LANES - 1) / GRAM_LANES * GRAM_LANES;
     for (size_t row = 0; row < rows; row++) {
         size_t input = first + row;
         bang_dtype dtype = block->in_types[input];
         double *v = out[row];
+        const char *at = (const char *)block->in[input] + from * bang_dtype_size(dtype);
         if (input == 0) {
             memcpy(v, base, n * sizeof *v);
-        } else {
-            bang_to_f64(v, (const char *)block->in[input] + from * bang_dtype_size(dtype), dtype,
-                        n);
+        } else if (dtype == BANG_F64) {
+            bang_to_f64(v, at, dtype, n);
             for (size_t i = 0; i < n; i++)
                 v[i] -= base[i];
+        } else { /* all others are floats, and so faster to get at */
+            bang_to_f32(narrow, at, dtype, n);
+            for (size_t i = 0; i < n; i++)
+                v[i] = (double)narrow[i] - base[i];
         }
         for (size_t i = n; i < padded; i++)
             v[i] = 0;

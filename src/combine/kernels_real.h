@@ -108,7 +108,7 @@ static size_t NAME(dare)(const bang_block *block, const double *weights, double 
                          const bang_coins *coins)
 {
     REAL base_room[PIECE], x_room[PIECE], sum[PIECE];
-    uint32_t words[PIECE + 8];
+    uint32_t words[PIECE + 4 * 8]; /* from a multiple of four on, see draw_words */
     size_t bad = 0;
     for (size_t from = 0; from < block->count; from += PIECE) {
         size_t n = REST;
@@ -162,7 +162,7 @@ static size_t NAME(ties)(const bang_block *block, const double *weights, double 
     size_t bad = 0;
     for (size_t from = 0; from < block->count; from += PIECE) {
         size_t n = REST;
-        const REAL *base = NAME(fetch)(base_room, block, 0, from, n), *x = room;
+        const REAL *base = NAME(fetch)(base_room, block, 0, from, n);
         REAL s = (REAL)scale;
         memset(sum, 0, n * sizeof *sum);
         memset(upper, 0, n * sizeof *upper);
@@ -172,7 +172,7 @@ static size_t NAME(ties)(const bang_block *block, const double *weights, double 
                 if (weights[i] == 0)
                     continue;
                 REAL w = (REAL)weights[i];
-                x = NAME(fetch)(room, block, i, from, n);
+                const REAL *x = NAME(fetch)(room, block, i, from, n);
                 if (pass == 0)
                     NAME(ties_sum)(sum, w, x, base, thresholds[i], n);
                 else

@@ -9,10 +9,15 @@
  */
 #include <math.h>
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #include "bang/base/random.h"
 #include "bang/tensor/convert.h"
 #include "combine/kernels.h"
+
+#define COIN_PURPOSE BANG_PURPOSE('d', 'a', 'r', 'e')
 
 #define EACH_BITS(TYPE, MASK)                                                                      \
     for (size_t i = 0; i < count; i++) {                                                           \
@@ -74,30 +79,66 @@ static void settle_nans(void *numbers, bang_dtype dtype, size_t count)
 
 #undef EACH_NAN
 
-/* Words 4*block .. 4*(block + blocks) - 1 of a model; what bang_philox4x32 gives,
- * but several blocks at a time. */
+/* Blocks of four words of a model from number `block` on: what bang_philox4x32
+ * gives, several at a time. Writes them up to a multiple of 8. */
+#ifdef __AVX2__
+/* One round of four blocks; each word is the lower half of a lane, and the upper
+ * halves of x1 and x3 may hold anything. */
+#define ROUND(x0, x1, x2, x3)                                                                      \
+    do {                                                                                           \
+        __m256i a = _mm256_mul_epu32(x0, m0), b = _mm256_mul_epu32(x2, m1);                        \
+        x0 = _mm256_xor_si256(_mm256_srli_epi64(b, 32), _mm256_xor_si256(x1, k0));                 \
+        x2 = _mm256_xor_si256(_mm256_srli_epi64(a, 32), _mm256_xor_si256(x3, k1));                 \
+        x1 = b;                                                                                    \
+        x3 = a;                                                                                    \
+    } while (0)
+
+/* Lanes of four words each to words in order. */
+static void store_words(uint32_t *out, __m256i x0, __m256i x1, __m256i x2, __m256i x3)
+{
+    __m256i a = _mm256_blend_epi32(x0, _mm256_slli_epi64(x1, 32), 0xaa);
+    __m256i b = _mm256_blend_epi32(x2, _mm256_slli_epi64(x3, 32), 0xaa);
+    __m256i even = _mm256_unpacklo_epi64(a, b), odd = _mm256_unpackhi_epi64(a, b);
+    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(out + 8), _mm256_permute2x128_si256(even, odd, 0x31));
+}
+
 static void draw_words(uint32_t *restrict out, const bang_coins *coins, uint32_t model,
                        uint64_t block, size_t blocks)
 {
-    for (size_t i = 0; i < blocks; i++) {
-        uint32_t x0 = (uint32_t)(block + i), x1 = (uint32_t)((block + i) >> 32), x2 = model,
-                 x3 = BANG_PURPOSE('d', 'a', 'r', 'e');
+    const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
+    for (size_t i = 0; i < blocks; i += 8) {
+        int64_t first = (int64_t)block + (int64_t)i;
+        __m256i x0 = _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_set_epi64x(3, 2, 1, 0));
+        __m256i y0 = _mm256_add_epi64(x0, _mm256_set1_epi64x(4));
+        __m256i x1 = _mm256_srli_epi64(x0, 32), y1 = _mm256_srli_epi64(y0, 32);
+        __m256i x2 = _mm256_set1_epi64x(model), y2 = x2;
+        __m256i x3 = _mm256_set1_epi64x(COIN_PURPOSE), y3 = x3;
         uint32_t key0 = coins->key[0], key1 = coins->key[1];
         for (int round = 0; round < 10; round++) {
-            uint64_t a = (uint64_t)0xD2511F53U * x0, b = (uint64_t)0xCD9E8D57U * x2;
-            x0 = (uint32_t)(b >> 32) ^ x1 ^ key0;
-            x1 = (uint32_t)b;
-            x2 = (uint32_t)(a >> 32) ^ x3 ^ key1;
-            x3 = (uint32_t)a;
+            __m256i k0 = _mm256_set1_epi64x(key0), k1 = _mm256_set1_epi64x(key1);
+            ROUND(x0, x1, x2, x3);
+            ROUND(y0, y1, y2, y3);
             key0 += 0x9E3779B9U;
             key1 += 0xBB67AE85U;
         }
-        out[4 * i] = x0;
-        out[4 * i + 1] = x1;
-        out[4 * i + 2] = x2;
-        out[4 * i + 3] = x3;
+        store_words(out + 4 * i, x0, x1, x2, x3);
+        store_words(out + 4 * i + 16, y0, y1, y2, y3);
     }
 }
+
+#undef ROUND
+#else
+static void draw_words(uint32_t *restrict out, const bang_coins *coins, uint32_t model,
+                       uint64_t block, size_t blocks)
+{
+    for (size_t i = 0; i < (blocks + 7) / 8 * 8; i++) {
+        uint64_t index = block + i;
+        uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), model, COIN_PURPOSE};
+        bang_philox4x32(out + 4 * i, counter, coins->key);
+    }
+}
+#endif
 
 #define REAL float
 #define REAL_TYPE BANG_F32

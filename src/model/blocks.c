@@ -189,9 +189,9 @@ static int draft_blocks(search *s)
 
 static int keep_block(bang_rows *out, const search *s, const block_draft *draft, uint8_t *taken)
 {
-    bang_block *block = &out->blocks[out->block_count++];
+    bang_column_block *block = &out->blocks[out->block_count++];
     size_t most = draft->size * draft->code_count, at = 0;
-    *block = (bang_block){.code_count = draft->code_count};
+    *block = (bang_column_block){.code_count = draft->code_count};
     block->start = calloc(draft->code_count + 1, sizeof *block->start);
     block->column = calloc(most + 1, sizeof *block->column);
     block->value = calloc(most + 1, sizeof *block->value);

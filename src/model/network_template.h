@@ -92,7 +92,7 @@ void NAME(bang_network_tabulate)(NET *net, const bang_rows *rows)
         return;
     memset(net->table, 0, rows->block_count * BANG_LANES * n * sizeof *net->table);
     for (size_t b = 0; b < rows->block_count; b++) {
-        const bang_block *k = &rows->blocks[b];
+        const bang_column_block *k = &rows->blocks[b];
         for (size_t c = 0; c < k->code_count; c++)
             net->kernels->gather(net->table + (b * BANG_LANES + c) * n, net->weight[0], n,
                                  k->column + k->start[c], k->value + k->start[c],
@@ -310,7 +310,7 @@ void NAME(bang_network_backward_compact)(NET *net, const bang_rows *rows, const 
         }
     }
     for (size_t b = 0; b < rows->block_count; b++) {
-        const bang_block *k = &rows->blocks[b];
+        const bang_column_block *k = &rows->blocks[b];
         for (size_t c = 0; c < k->code_count; c++)
             net->kernels->scatter(out, net->table_gradient + (b * BANG_LANES + c) * n, n,
                                   k->column + k->start[c], k->value + k->start[c],

@@ -82,6 +82,20 @@ static void add_heat(bang_text *out, const json_t *entry)
     }
 }
 
+static void add_bars(bang_text *out, const json_t *entry)
+{
+    size_t i;
+    json_t *name;
+    bang_text_add(out, "name,value\n");
+    json_array_foreach(json_object_get(entry, "names"), i, name)
+    {
+        add_value(out, name);
+        bang_text_add(out, ",");
+        add_value(out, json_array_get(json_object_get(entry, "values"), i));
+        bang_text_add(out, "\n");
+    }
+}
+
 static void add_row(bang_text *out, const json_t *cells)
 {
     size_t i;
@@ -135,10 +149,15 @@ static const char *kind_of(const json_t *entry)
     return kind ? kind : "";
 }
 
+static int is_chart(const char *kind)
+{
+    return strcmp(kind, "lines") == 0 || strcmp(kind, "heat") == 0 || strcmp(kind, "bars") == 0;
+}
+
 int bang_figure_has_numbers(const json_t *entry)
 {
     const char *kind = kind_of(entry);
-    return strcmp(kind, "lines") == 0 || strcmp(kind, "heat") == 0 || strcmp(kind, "table") == 0;
+    return is_chart(kind) || strcmp(kind, "table") == 0;
 }
 
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
@@ -148,6 +167,8 @@ int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
         add_lines(out, entry);
     else if (strcmp(kind, "heat") == 0)
         add_heat(out, entry);
+    else if (strcmp(kind, "bars") == 0)
+        add_bars(out, entry);
     else if (strcmp(kind, "table") == 0)
         add_table(out, entry);
     else
@@ -158,7 +179,7 @@ int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err)
 {
     const char *kind = kind_of(entry);
-    if (strcmp(kind, "lines") != 0 && strcmp(kind, "heat") != 0)
+    if (!is_chart(kind))
         return bang_fail(err, BANG_EDATA, "kind '%.40s': is no chart", kind);
     return bang_page_chart(out, entry, 1, err);
 }

@@ -31,11 +31,11 @@ void bang_page_origin(bang_page *page, const json_t *record);
 /* One entry each: checked as a whole before anything is added. 0, or a negative
  * code and why it cannot be shown. */
 int bang_page_table(bang_page *page, const json_t *entry, bang_error *err);
-int bang_page_lines(bang_page *page, const json_t *entry, bang_error *err);
-int bang_page_heat(bang_page *page, const json_t *entry, bang_error *err);
+/* Kinds "lines", "heat" and "bars". */
+int bang_page_figure(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_picture(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_facts(bang_page *page, const json_t *entry, bang_error *err);
-/* The chart of an entry of kind "lines" or "heat" as one <svg> element. */
+/* The chart of such an entry alone, as one <svg> element. */
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err);
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err);
 void bang_page_chip(bang_text *out, const bang_verdict *verdict);

@@ -51,6 +51,18 @@ static int read_limit(double *out, const json_t *entry, const char *name, bang_e
     return 0;
 }
 
+/* An index into the palette; otherwise when it is missing. what names its owner. */
+static int read_color(int *out, const json_t *entry, int otherwise, const char *what,
+                      bang_error *err)
+{
+    const json_t *color = json_object_get(entry, "color");
+    json_int_t wanted = color ? json_integer_value(color) : otherwise;
+    if ((color && !json_is_integer(color)) || wanted < 0 || wanted > INT_MAX)
+        return bang_fail(err, BANG_EDATA, "the colour of %s is no whole number", what);
+    *out = (int)wanted;
+    return 0;
+}
+
 static int read_series(bang_series *series, bang_arena *arena, const json_t *item, size_t index,
                        bang_error *err)
 {
@@ -62,11 +74,9 @@ static int read_series(bang_series *series, bang_arena *arena, const json_t *ite
         bang_page_flag(&series->step, item, "step", err) < 0)
         return err->code;
     series->count = json_array_size(json_object_get(item, "x"));
-    const json_t *color = json_object_get(item, "color");
-    json_int_t wanted = color ? json_integer_value(color) : (json_int_t)(index % INT_MAX);
-    if ((color && !json_is_integer(color)) || wanted < 0 || wanted > INT_MAX)
-        return bang_fail(err, BANG_EDATA, "the colour of series %zu is no whole number", index + 1);
-    series->color = (int)wanted;
+    snprintf(what, sizeof what, "series %zu", index + 1);
+    if (read_color(&series->color, item, (int)(index % INT_MAX), what, err) < 0)
+        return err->code;
     struct {
         const char *name;
         const double **values;
@@ -164,6 +174,28 @@ static int read_heat(bang_heat_map *map, bang_arena *arena, const json_t *entry,
     return 0;
 }
 
+static int read_bars(bang_bar_chart *chart, bang_arena *arena, const json_t *entry, bang_error *err)
+{
+    const json_t *list, *values;
+    if (bang_page_string(&chart->value_label, entry, "value_label", err) < 0 ||
+        bang_page_flag(&chart->percent, entry, "percent", err) < 0 ||
+        read_color(&chart->color, entry, 0, "the bars", err) < 0 ||
+        bang_page_array(&list, entry, "names", err) < 0 ||
+        bang_page_array(&values, entry, "values", err) < 0)
+        return err->code;
+    chart->count = json_array_size(list);
+    const char **names = bang_arena_alloc(arena, chart->count, sizeof *names);
+    if (!names)
+        return bang_fail_memory(err);
+    chart->names = names;
+    for (size_t i = 0; i < chart->count; i++) {
+        names[i] = json_string_value(json_array_get(list, i));
+        if (!names[i])
+            return bang_fail(err, BANG_EDATA, "name %zu is no text", i + 1);
+    }
+    return take_numbers(&chart->values, arena, values, chart->count, "\"values\"", err);
+}
+
 /* The card of a chart knows the chart's own width, below which a phone scrolls
  * rather than shrinks it further. */
 static void add_figure(bang_page *page, const bang_text *svg, const char *title, const char *note)
@@ -182,16 +214,21 @@ int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error 
 {
     bang_line_chart lines = {0};
     bang_heat_map map = {0};
+    bang_bar_chart bars = {0};
     bang_arena arena = {0};
     const char *title, *kind = json_string_value(json_object_get(entry, "kind"));
-    int heat = kind && strcmp(kind, "heat") == 0;
+    int is_heat = kind && strcmp(kind, "heat") == 0, is_bars = kind && strcmp(kind, "bars") == 0;
     int rc = bang_page_string(&title, entry, "title", err);
     if (rc == 0)
-        rc = heat ? read_heat(&map, &arena, entry, err) : read_lines(&lines, &arena, entry, err);
+        rc = is_heat   ? read_heat(&map, &arena, entry, err)
+             : is_bars ? read_bars(&bars, &arena, entry, err)
+                       : read_lines(&lines, &arena, entry, err);
     if (rc == 0) {
-        lines.title = map.title = titled ? title : NULL;
-        if (heat)
+        lines.title = map.title = bars.title = titled ? title : NULL;
+        if (is_heat)
             bang_chart_heat(out, &map);
+        else if (is_bars)
+            bang_chart_bars(out, &bars);
         else
             bang_chart_lines(out, &lines);
         if (out->failed)
@@ -202,7 +239,7 @@ int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error 
 }
 
 /* The title stands in the caption, so the picture goes without. */
-static int show_chart(bang_page *page, const json_t *entry, bang_error *err)
+int bang_page_figure(bang_page *page, const json_t *entry, bang_error *err)
 {
     bang_text svg = {0};
     const char *title, *note;
@@ -214,14 +251,4 @@ static int show_chart(bang_page *page, const json_t *entry, bang_error *err)
         add_figure(page, &svg, title, note);
     bang_text_release(&svg);
     return rc;
-}
-
-int bang_page_lines(bang_page *page, const json_t *entry, bang_error *err)
-{
-    return show_chart(page, entry, err);
-}
-
-int bang_page_heat(bang_page *page, const json_t *entry, bang_error *err)
-{
-    return show_chart(page, entry, err);
 }

@@ -128,10 +128,10 @@ static int show_entry(bang_page *page, const json_t *entry, bang_error *err)
     static const struct {
         const char *kind;
         int (*show)(bang_page *, const json_t *, bang_error *);
-    } kinds[] = {
-        {"text", show_text},      {"table", bang_page_table},     {"lines", bang_page_lines},
-        {"heat", bang_page_heat}, {"picture", bang_page_picture}, {"facts", bang_page_facts},
-        {"verdict", show_verdict}};
+    } kinds[] = {{"text", show_text},         {"table", bang_page_table},
+                 {"lines", bang_page_figure}, {"heat", bang_page_figure},
+                 {"bars", bang_page_figure},  {"picture", bang_page_picture},
+                 {"facts", bang_page_facts},  {"verdict", show_verdict}};
     const char *kind;
     if (!json_is_object(entry))
         return bang_fail(err, BANG_EDATA, "it is no object");

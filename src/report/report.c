@@ -15,6 +15,7 @@ typedef struct section {
 
 typedef struct report {
     bang_page page;
+    const char *title, *lead; /* lead NULL: what a report of a run says */
     const json_t *records;
     size_t *section_of; /* (records) */
     section *sections;  /* (section_count), in order of first appearance */
@@ -139,15 +140,23 @@ static void add_head(report *r)
                        /* Nothing may be loaded, whatever a record holds. */
                        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                        "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-                       "<title>bang report</title>\n<style>\n");
-    bang_text_add(out, "%s</style>\n<script>\n%s</script>\n", bang_page_css, bang_page_js);
-    bang_text_add(out,
-                  "</head>\n<body>\n<main>\n<header>\n<h1>bang report</h1>\n"
-                  "<p class=\"lead\">bang explains and predicts how accurate ensembles of "
-                  "models are out of distribution. This page shows %zu result record%s",
-                  count, count == 1 ? "" : "s");
-    add_versions(r);
-    bang_text_add(out, ".</p>\n</header>\n");
+                       "<title>");
+    bang_draw_escaped(out, r->title);
+    bang_text_add(out, "</title>\n<style>\n%s</style>\n<script>\n%s</script>\n", bang_page_css,
+                  bang_page_js);
+    bang_text_add(out, "</head>\n<body>\n<main>\n<header>\n<h1>");
+    bang_draw_escaped(out, r->title);
+    bang_text_add(out, "</h1>\n<p class=\"lead\">");
+    if (r->lead)
+        bang_draw_escaped(out, r->lead);
+    else
+        bang_text_add(out,
+                      "bang explains and predicts how accurate ensembles of models are out of "
+                      "distribution. This page shows %zu result record%s",
+                      count, count == 1 ? "" : "s");
+    if (!r->lead)
+        add_versions(r);
+    bang_text_add(out, "%s</p>\n</header>\n", r->lead ? "" : ".");
 }
 
 static void add_contents(report *r)
@@ -205,7 +214,7 @@ static int render(report *r, bang_error *err)
     add_sections(r);
     bang_text_add(
         &r->page.out,
-        "<footer>Rest the pointer on a mark, a line or a cell to read its value.<span "
+        "<footer>Rest the pointer on a mark, a line, a bar or a cell to read its value.<span "
         "class=\"live\"> Choose an entry of a legend to hide its series, the heading of a "
         "column to sort by it.</span> Each result unfolds into the options that reproduce "
         "it.</footer>\n"
@@ -214,26 +223,32 @@ static int render(report *r, bang_error *err)
     return r->page.out.failed ? bang_fail_memory(err) : 0;
 }
 
+int bang_report_put(const char *path, const json_t *records, const char *title, const char *lead,
+                    bang_error *err)
+{
+    report r = {.title = title, .lead = lead, .records = records};
+    int rc = render(&r, err);
+    if (rc == 0)
+        rc = bang_file_put(path, r.page.out.data, r.page.out.size, err);
+    bang_text_release(&r.page.out);
+    free(r.section_of);
+    free(r.sections);
+    return rc;
+}
+
 int bang_report_write(const char *path, const char *folder, bang_error *err)
 {
     json_t *records = NULL;
-    report r = {0};
     int rc = bang_record_read(&records, folder, err);
     if (rc < 0)
         return rc;
-    r.records = records;
     if (!json_array_size(records))
         rc = bang_fail(err, BANG_EDATA,
                        "%s/results.jsonl: no result records: run an experiment "
                        "that writes to this folder first",
                        folder);
     else
-        rc = render(&r, err);
-    if (rc == 0)
-        rc = bang_file_put(path, r.page.out.data, r.page.out.size, err);
-    bang_text_release(&r.page.out);
-    free(r.section_of);
-    free(r.sections);
+        rc = bang_report_put(path, records, "bang report", NULL, err);
     json_decref(records);
     return rc;
 }

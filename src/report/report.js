@@ -1,6 +1,6 @@
 /* What makes the report answer to the pointer and the keyboard. The page is
  * complete without it; everything here adds to what stands in the markup and
- * reads data-* attributes of the charts (chart_lines.c, chart_heat.c). ASCII
+ * reads data-* attributes of the charts (chart_lines.c, chart_heat.c, chart_bars.c). ASCII
  * only: CMakeLists.txt makes an array of char of it. */
 'use strict';
 (() => {

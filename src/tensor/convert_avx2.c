@@ -1,4 +1,4 @@
-/* For processors with AVX2; CMakeLists.txt compiles this file for them. */
+/* For processors with AVX2 and F16C; CMakeLists.txt compiles this file for them. */
 #if defined(__x86_64__)
 #define LABEL "avx2"
 #define NAME(x) x##_avx2

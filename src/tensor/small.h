@@ -46,7 +46,7 @@ BANG_SMALL int64_t bang_bits_of_double(double value)
 }
 
 /* Every number of a small format is a float, and but for BF16, which is a
- * float's upper half, a normal one. Of a NaN the payload stays. */
+ * float's upper half, a normal one. A NaN becomes a quiet one with its payload. */
 BANG_SMALL float bang_float_of_small(int32_t small, const int exponent, const int fraction,
                                      const int finite)
 {
@@ -54,15 +54,15 @@ BANG_SMALL float bang_float_of_small(int32_t small, const int exponent, const in
     const int32_t special = finite ? magnitudes : magnitudes >> fraction << fraction;
     const int32_t lift = (128 - (1 << (exponent - 1))) << 23; /* from one bias to the other */
     int32_t magnitude = small & magnitudes, moved = magnitude << (23 - fraction);
-    int32_t sign = (int32_t)((uint32_t)(small > magnitudes) << 31);
+    int32_t sign = (int32_t)((uint32_t)small >> (exponent + fraction) << 31);
     if (lift == 0)
-        return bang_float_of_bits(sign | moved);
+        return bang_float_of_bits((int32_t)((uint32_t)small << (23 - fraction)));
     /* Below the smallest normal number there is no hidden one: give it one and take it off. */
     const int32_t first = lift + (1 << 23);
     int32_t normal = moved + lift;
     int32_t tiny =
         bang_bits_of_float(bang_float_of_bits(moved + first) - bang_float_of_bits(first));
-    int32_t large = finite ? 0x7fc00000 : 0x7f800000 | (moved & 0x7fffff);
+    int32_t large = 0x7f800000 | (moved & 0x7fffff) | (finite || magnitude > special) << 22;
     int32_t bits = magnitude >> fraction == 0 ? tiny : normal;
     bits = magnitude >= special ? large : bits;
     return bang_float_of_bits(sign | bits);

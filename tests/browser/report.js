@@ -30,7 +30,7 @@ document.addEventListener('DOMContentLoaded', async () => {
 
   const entries = records.flatMap((record) => record.show ?? []);
   const of_kind = (...kinds) => entries.filter((entry) => kinds.includes(entry.kind));
-  const charts = of_kind('lines', 'heat'), svgs = all('.chart > svg');
+  const charts = of_kind('lines', 'heat', 'bars'), svgs = all('.chart > svg');
 
   /* What stands in the page */
   check(svgs.length === charts.length, `${svgs.length} charts for ${charts.length} entries`);
@@ -163,22 +163,41 @@ document.addEventListener('DOMContentLoaded', async () => {
   };
   const check_cells = (svg, entry, where) => {
     const cells = all('rect[data-title]', svg), factor = entry.percent ? 100 : 1;
-    const values = entry.panels.flatMap((panel) => panel.values.flat()).filter((v) => v !== null);
+    const drawn = entry.values ?? entry.panels.flatMap((panel) => panel.values.flat());
+    const values = drawn.filter((v) => v !== null);
     check(cells.length === values.length, `${where}: ${cells.length} cells`);
     cells.forEach((cell, i) => {
       fire(cell, 'pointermove', middle(cell));
       const value = told()[0]?.value ?? '';
       check(close(parse(value), values[i] * factor), `${where}: ${value} for ${values[i]}`);
     });
+    if (!cells.length)
+      return check(svg.textContent.includes('no data'), `${where}: neither data nor a word about it`);
     const outline = svg.querySelector('.outline'), last = cells[cells.length - 1];
     check(outline.getAttribute('visibility') === 'visible' &&
       outline.getAttribute('x') === last.getAttribute('x'), `${where}: no outline`);
     fire(svg, 'pointerleave');
     check(readout.hidden, `${where}: the readout stays`);
   };
+  /* A bar is as long as its value, on the side of 0 where it belongs. */
+  const check_bars = (svg, entry, where) => {
+    const bars = all('.bar', svg), values = entry.values.filter(Boolean);
+    const number = (bar, name) => Number(bar.getAttribute(name));
+    const longest = values.reduce((a, v) => Math.max(a, Math.abs(v)), 0);
+    const scale = bars.reduce((a, bar) => Math.max(a, number(bar, 'width')), 0) / longest;
+    check(bars.length === values.length, `${where}: ${bars.length} bars`);
+    bars.forEach((bar, i) => {
+      const off = Math.abs(number(bar, 'width') - Math.abs(values[i]) * scale);
+      check(off < 0.8, `${where}: the bar of ${values[i]} is off by ${off} px`);
+    });
+    check(entry.names.length > 60 || entry.names.every((name) =>
+      all('text', svg).some((text) => text.textContent.endsWith(name)) || name.length > 30),
+    `${where}: a name is missing`);
+    check_cells(svg, entry, where);
+  };
   charts.forEach((entry, i) => {
     const where = `chart ${i + 1}`;
-    (entry.kind === 'lines' ? check_lines : check_cells)(svgs[i], entry, where);
+    ({ lines: check_lines, heat: check_cells, bars: check_bars })[entry.kind](svgs[i], entry, where);
     check_legend(svgs[i], where);
   });
 

@@ -60,7 +60,7 @@ run inspect small.safetensors --stats
 # shards, an index, a folder; memory and threads change nothing
 run convert a.safetensors --shard-size 4K -o shards.safetensors.index.json
 checkpoint same shards.safetensors.index.json a.safetensors
-run convert shards.safetensors.index.json --threads 1 --max-memory 40M -q -o joined.safetensors
+run convert shards.safetensors.index.json --threads 1 --max-memory 100M -q -o joined.safetensors
 checkpoint same joined.safetensors a.safetensors
 run convert shards.safetensors.index.json --to clip-hf --shard-size 2K -q -o folder/
 ls folder

@@ -47,12 +47,12 @@ void bang_columns_release(bang_columns *columns);
 
 /* Columns read as one code: what they are together, as the numbers that are not
  * zero. */
-typedef struct bang_block {
+typedef struct bang_column_block {
     size_t code_count; /* at most 16 */
     uint32_t *start;   /* (code_count + 1) where a code begins in the two below */
     uint16_t *column;  /* groups ... */
     float *value;      /* ... and numbers */
-} bang_block;
+} bang_column_block;
 
 typedef struct bang_rows {
     const bang_columns *columns; /* borrowed */
@@ -61,11 +61,11 @@ typedef struct bang_rows {
     const bang_array *dense; /* NULL when compact */
     /* ... or compact */
     size_t block_count;
-    bang_block *blocks; /* (block_count) */
-    uint8_t *codes;     /* (count, block_count) */
-    uint32_t *start;    /* (count + 1) where a row begins in the two below */
-    uint16_t *column;   /* groups of the numbers that are not zero ... */
-    float *value;       /* ... and the numbers; u8 as value / 255 */
+    bang_column_block *blocks; /* (block_count) */
+    uint8_t *codes;            /* (count, block_count) */
+    uint32_t *start;           /* (count + 1) where a row begins in the two below */
+    uint16_t *column;          /* groups of the numbers that are not zero ... */
+    float *value;              /* ... and the numbers; u8 as value / 255 */
 } bang_rows;
 
 /* columns must have been refined by these inputs. inputs must outlive the rows

@@ -47,6 +47,16 @@ typedef struct bang_heat_map {
     int top_down;                  /* the first row stands at the top, else at the bottom */
 } bang_heat_map;
 
+/* Bars that lie under each other, from 0 to the right, below 0 to the left. */
+typedef struct bang_bar_chart {
+    const char *title, *value_label; /* may be NULL */
+    size_t count;
+    const char *const *names; /* (count); NULL: no name */
+    const double *values;     /* (count); not finite: a name without a bar */
+    int percent;              /* values are fractions, labelled in per cent */
+    int color;                /* index into the palette */
+} bang_bar_chart;
+
 /* Append one <svg> element: equal charts give equal bytes, whatever the locale.
  * Without anything finite to draw it says "no data". The scale of a heat map
  * diverges around 0; a sequential one goes from 0 to the largest value, or from
@@ -57,5 +67,7 @@ typedef struct bang_heat_map {
  * nothing in the picture depends on that. */
 void bang_chart_lines(bang_text *out, const bang_line_chart *chart);
 void bang_chart_heat(bang_text *out, const bang_heat_map *map);
+/* Hundreds of bars get thinner, and only some of them their names beside them. */
+void bang_chart_bars(bang_text *out, const bang_bar_chart *chart);
 
 #endif

@@ -10,14 +10,15 @@
 #include "bang/base/json.h"
 #include "bang/base/text.h"
 
-/* Appends an SVG document; kinds "lines" and "heat". */
+/* Appends an SVG document; kinds "lines", "heat" and "bars". */
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err);
 
 /* 1 when the entry is a chart or a table, of which there can be a CSV. */
 int bang_figure_has_numbers(const json_t *entry);
 
 /* Appends the numbers behind an entry as CSV, all digits kept:
- *     lines: series,x,y,error     heat: panel,x,y,value     table: its columns
+ *     lines: series,x,y,error     heat: panel,x,y,value     bars: name,value
+ *     table: its columns
  * Lines have a fifth column, band, when a series has one; a column of a table
  * that stands under a group is called "group: column". */
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err);

@@ -19,6 +19,8 @@
  *        "series": [{"name", "x": [..], "y": [..], "error": [..], "points": bool, "color": 0}]},
  *       {"kind": "heat",  "title", "x_label", "y_label", "value_label", "percent": true,
  *        "x": [..], "y": [..], "panels": [{"title", "values": [[..], ..]}]},
+ *       {"kind": "bars",  "title", "value_label", "percent": true, "names": ["layer 1", ..],
+ *        "values": [..]},
  *       {"kind": "picture", "title", "png": "<base64>", "alt": "what it shows"},
  *       {"kind": "facts", "title", "rows": [["Processor", "..."], ["Threads", 8], ...]},
  *       {"kind": "verdict", "claim": "...", "holds": "yes|partly|no|open", "because": "..."}
@@ -38,11 +40,13 @@
  *              way between two points
  *     heat     "sequential": true for one hue from small to large instead of two
  *              around 0; "top_down": true to have the first row at the top
+ *     bars     "color": index into the colours of series, 0 when missing
  *     picture  "scale": its size on the page over its pixels, 1 when missing;
  *              "pixelated": true to see the pixels
  *
- * null is a dash in a table, a gap in lines and a blank cell in a heat map. An
- * entry that cannot be shown leaves a note that says why, and the rest follows.
+ * null is a dash in a table, a gap in lines, a blank cell in a heat map and a
+ * name without a bar. An entry that cannot be shown leaves a note that says why,
+ * and the rest follows.
  *
  * Records stand in the order of the file under the headings of their
  * "section" (a string); one without "show" is listed by key only. A folder
@@ -55,5 +59,10 @@
  * is complete where they may not. It follows the light or dark theme of the
  * system; its switch or an address that ends in #theme=dark chooses another. */
 int bang_report_write(const char *path, const char *folder, bang_error *err);
+
+/* The same page from records in memory, an array. title heads it; lead is the
+ * paragraph under it, NULL for that of a run. */
+int bang_report_put(const char *path, const json_t *records, const char *title, const char *lead,
+                    bang_error *err);
 
 #endif

@@ -1,0 +1,8 @@
+/* An npz or npy file, whatever it holds, becomes arrays that lie within it, or an
+ * error with a reason on one line. */
+#include "checkpoint.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return try_checkpoint(data, size);
+}

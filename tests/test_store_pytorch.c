@@ -1,0 +1,230 @@
+/* Checkpoints as PyTorch writes them, read without it. */
+#include "checkpoint_cases.h"
+
+#include "bang/base/file.h"
+
+#include <unistd.h>
+
+static void check_state_dict(const bang_checkpoint *c)
+{
+    check_ramp(c, "a.weight", BANG_F32, 1, 0.25, SHAPE(2, 3));
+    check_ramp(c, "a.bias", BANG_F32, 10, 0.25, SHAPE(2));
+    check_ramp(c, "scale", BANG_F32, 20, 0.25, SCALAR);
+}
+
+static void test_state_dict(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"state_dict.pt", "protocol4.pt", "state_dict_legacy.pt",
+                                        "compressed.pt", "big_endian.pt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bang_checkpoint *c = open_vector(names[i]);
+        assert_string_equal(c->format, i == 2 ? "pytorch-legacy" : "pytorch");
+        assert_int_equal(c->count, 3);
+        assert_int_equal(strlen(c->files[0].header_digest), 64);
+        assert_int_equal(json_array_size(c->notes), 0);
+        assert_null(c->metadata);
+        check_state_dict(c);
+        bang_checkpoint_close(c);
+    }
+}
+
+/* What lies in the file as it is can be read from there. */
+static void test_plain(void **state)
+{
+    (void)state;
+    bang_checkpoint *c = open_vector("state_dict.pt");
+    for (size_t i = 0; i < c->count; i++) {
+        assert_true(bang_entry_is_plain(&c->entries[i]));
+        assert_int_equal(c->entries[i].file, 0);
+        assert_int_equal(c->entries[i].offset % 64, 0); /* as PyTorch aligns them */
+        assert_true(i == 0 || c->entries[i].offset > c->entries[i - 1].offset);
+    }
+    bang_checkpoint_close(c);
+    c = open_vector("compressed.pt");
+    assert_int_equal(c->file_count, 4);
+    bang_checkpoint_close(c);
+    c = open_vector("big_endian.pt");
+    assert_false(bang_entry_is_plain(&c->entries[0]));
+    bang_checkpoint_close(c);
+}
+
+static void test_roots(void **state)
+{
+    (void)state;
+    bang_checkpoint *c = open_vector("nested.pt");
+    assert_int_equal(c->count, 3);
+    check_state_dict(c);
+    assert_true(has_note(c, "those of \"state_dict\""));
+    assert_true(has_note(c, "left out: epoch, best, optimizer"));
+    bang_checkpoint_close(c);
+
+    c = open_vector("flattened.pt");
+    assert_int_equal(c->count, 4);
+    check_ramp(c, "generator.a.weight", BANG_F32, 1, 0.25, SHAPE(2, 3));
+    check_ramp(c, "critic.inner.w", BANG_F32, 40, 0.25, SHAPE(2));
+    assert_true(has_note(c, "joined with dots"));
+    assert_true(has_note(c, "left out: critic.kind"));
+    bang_checkpoint_close(c);
+
+    c = open_vector("prefix.pt");
+    check_state_dict(c);
+    assert_true(has_note(c, "\"module.\" was taken off"));
+    assert_true(has_note(c, "\"_orig_mod.\" was taken off"));
+    bang_checkpoint_close(c);
+
+    c = open_vector("tensor.pt");
+    assert_int_equal(c->count, 1);
+    check_ramp(c, "tensor", BANG_F32, 1, 0.25, SHAPE(2, 2));
+    bang_checkpoint_close(c);
+
+    c = open_vector("parameters.pt");
+    check_ramp(c, "weight", BANG_F32, 1, 0.25, SHAPE(2, 3));
+    bang_checkpoint_close(c);
+    check_refused("list.pt", "holds no tensors by name");
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    bang_checkpoint *c = open_vector("types.pt");
+    assert_int_equal(c->count, 11);
+    check_ramp(c, "f32", BANG_F32, 1, 0.25, SHAPE(3));
+    check_ramp(c, "f64", BANG_F64, 1, 0.25, SHAPE(3));
+    check_ramp(c, "f16", BANG_F16, 1, 0.25, SHAPE(3));
+    check_ramp(c, "bf16", BANG_BF16, 1, 0.25, SHAPE(3));
+    check_ramp(c, "i64", BANG_I64, 1, 1, SHAPE(3));
+    check_ramp(c, "i32", BANG_I32, 1, 1, SHAPE(3));
+    check_ramp(c, "i16", BANG_I16, 1, 1, SHAPE(3));
+    check_ramp(c, "i8", BANG_I8, 1, 1, SHAPE(3));
+    check_ramp(c, "u8", BANG_U8, 1, 1, SHAPE(3));
+    check_ramp(c, "c64", BANG_C64, 1, 1, SHAPE(3));
+    const bang_entry *truth = bang_checkpoint_find(c, "bool");
+    assert_int_equal(truth->dtype, BANG_BOOL);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(number_at(c, truth, i), i != 1);
+    bang_checkpoint_close(c);
+}
+
+/* Transposed, cut, expanded, shared: what number (i, j) must be follows from
+ * that of the matrix they are views of, (6 i + j) / 4. */
+static void test_views(void **state)
+{
+    (void)state;
+    bang_checkpoint *c = open_vector("views.pt");
+    assert_int_equal(c->count, 9);
+    const bang_entry *base = check_ramp(c, "base", BANG_F32, 0, 0.25, SHAPE(4, 6));
+    const bang_entry *again = check_ramp(c, "again", BANG_F32, 0, 0.25, SHAPE(4, 6));
+    assert_int_equal(base->offset, again->offset);
+    assert_true(bang_entry_is_plain(base));
+    const bang_entry *turned = bang_checkpoint_find(c, "turned");
+    assert_false(bang_entry_is_plain(turned));
+    for (uint64_t i = 0; i < 6; i++)
+        for (uint64_t j = 0; j < 4; j++)
+            assert_true(number_at(c, turned, 4 * i + j) == 0.25 * (double)(6 * j + i));
+    const bang_entry *part = bang_checkpoint_find(c, "part");
+    for (uint64_t i = 0; i < 2; i++)
+        for (uint64_t j = 0; j < 3; j++)
+            assert_true(number_at(c, part, 3 * i + j) == 0.25 * (double)(6 * (i + 1) + j + 2));
+    check_ramp(c, "column", BANG_F32, 0.25, 1.5, SHAPE(4));
+    const bang_entry *expanded = bang_checkpoint_find(c, "expanded");
+    assert_int_equal(expanded->bytes, 3 * 4 * 4);
+    for (uint64_t i = 0; i < 12; i++)
+        assert_true(number_at(c, expanded, i) == 5 + 0.25 * (double)(i / 4));
+    const bang_entry *single = check_ramp(c, "single", BANG_F32, 9, 0.25, SHAPE(1, 2, 1));
+    assert_true(bang_entry_is_plain(single)); /* steps over one element do not matter */
+    check_ramp(c, "scalar", BANG_F32, 11, 0, SCALAR);
+    check_ramp(c, "empty", BANG_F32, 0, 0, SHAPE(0, 5));
+    bang_checkpoint_close(c);
+
+    c = open_vector("views_legacy.pt");
+    assert_int_equal(c->count, 3);
+    check_ramp(c, "base", BANG_F32, 0, 0.25, SHAPE(4, 6));
+    check_ramp(c, "long", BANG_I64, 3, 1, SHAPE(2));
+    turned = bang_checkpoint_find(c, "turned");
+    assert_true(number_at(c, turned, 4 * 5 + 1) == 0.25 * (6 * 1 + 5));
+    bang_checkpoint_close(c);
+}
+
+/* A pickled module gives what its state_dict() would, and none of its calls is made. */
+static void test_module(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"module.pt", "module_legacy.pt", "parallel.pt"};
+    for (int i = 0; i < 3; i++) {
+        bang_checkpoint *c = open_vector(names[i]);
+        assert_int_equal(c->count, 6); /* "mask" is not persistent */
+        check_ramp(c, "image_encoder.model.visual.weight", BANG_F32, 1, 0.25, SHAPE(2, 3));
+        check_ramp(c, "image_encoder.model.visual.bias", BANG_F32, 10, 0.25, SHAPE(2));
+        check_ramp(c, "image_encoder.model.logit_scale", BANG_F32, 7, 0, SCALAR);
+        check_ramp(c, "classification_head.weight", BANG_F32, 20, 0.25, SHAPE(4, 2));
+        check_ramp(c, "classification_head.bias", BANG_F32, 30, 0.25, SHAPE(4));
+        check_ramp(c, "classification_head.count", BANG_I64, 9, 0, SCALAR);
+        assert_true(
+            has_note(c, "that were not made: __builtin__.getattr, __main__.make_transform"));
+        assert_int_equal(has_note(c, "taken off"), i == 2);
+        bang_checkpoint_close(c);
+    }
+    bang_checkpoint *c = open_vector("script.pt");
+    assert_int_equal(c->count, 3);
+    check_ramp(c, "layer.weight", BANG_F32, 1, 0.25, SHAPE(2, 3));
+    check_ramp(c, "layer.bias", BANG_F32, 10, 0.25, SHAPE(2));
+    check_ramp(c, "scale", BANG_F32, 5, 0, SCALAR);
+    bang_checkpoint_close(c);
+}
+
+static void test_malicious(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"malicious.pt", "malicious_legacy.pt", "malicious_root.pt"};
+    for (int i = 0; i < 3; i++) {
+        check_refused(names[i], "calls posix.system: only tensors and containers are read");
+        check_refused(names[i], "torch.save(model.state_dict(), ...)");
+    }
+    check_refused("bare.pkl", "a pickle that torch.save did not write");
+    assert_int_not_equal(access("/tmp/bang-was-here", F_OK), 0);
+}
+
+/* A file cut or changed anywhere is read to its end or refused, never more. */
+static void test_damage(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"state_dict.pt", "state_dict_legacy.pt", "compressed.pt"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        char *data;
+        size_t size;
+        bang_checkpoint *c;
+        bang_error err = {0};
+        assert_int_equal(bang_file_read(&data, &size, vector_path(names[n]), &err), 0);
+        for (size_t cut = 0; cut < size; cut++) {
+            err = (bang_error){0};
+            assert_true(bang_checkpoint_parse(&c, data, cut, "cut.pt", &err) < 0);
+            assert_null(c);
+            assert_true(err.message[0] && !strchr(err.message, '\n'));
+        }
+        free(data);
+    }
+}
+
+static void test_tar(void **state)
+{
+    (void)state;
+    char data[1024] = {0};
+    bang_checkpoint *c;
+    bang_error err = {0};
+    memcpy(data + 257, "ustar", 6);
+    assert_int_equal(bang_checkpoint_parse(&c, data, sizeof data, "old.pt", &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "tar"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state_dict), cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_roots),      cmocka_unit_test(test_types),
+        cmocka_unit_test(test_views),      cmocka_unit_test(test_module),
+        cmocka_unit_test(test_malicious),  cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_tar),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
