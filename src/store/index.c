@@ -14,9 +14,13 @@
 
 enum { INDEX_MOST = 100000000 }; /* bytes */
 
-/* The name of a file in the same folder, nothing that leads elsewhere. */
+/* The name of a file in the same folder, nothing that leads elsewhere or that a
+ * terminal would obey. */
 static int is_plain_name(const char *name)
 {
+    for (const char *s = name; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            return 0;
     return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
