@@ -19,6 +19,7 @@ void bang_unit_release(bang_unit *unit, size_t inputs, size_t outputs)
         free(unit->buffers[i]);
     for (size_t i = 0; unit->outputs && i < outputs; i++)
         free(unit->outputs[i]);
+    free((void *)unit->in);
     free((void *)unit->buffers);
     free((void *)unit->outputs);
     free(unit->partials);
