@@ -188,7 +188,7 @@ static void test_layers(void **state)
         {"blocks.12", "blocks.12"},
         {"head.weight", "head"},
         {"model.embed_tokens.weight", "model.embed_tokens"},
-        {"x.1a.weight", "x.1a"},
+        {"x.1a.y.weight", "x.1a.y"},
         {"x.a1.weight", "x.a1"},
         {"logit_scale", "logit_scale"},
         {"7", "7"},

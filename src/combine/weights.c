@@ -11,7 +11,7 @@ void bang_weights_slerp(double weights[2], const double *gram, double t)
     double lengths = sqrt(base) * sqrt(fmax(base + 2 * along + change, 0));
     weights[0] = 1 - t;
     weights[1] = t;
-    if (t == 0 || t == 1 || !(lengths > 0) || !(cross >= 1e-4 * lengths))
+    if (!(lengths > 0) || !(cross >= 1e-4 * lengths))
         return;
     double angle = atan2(cross, inner), sine = sin(angle);
     weights[0] = sin((1 - t) * angle) / sine;

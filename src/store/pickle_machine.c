@@ -148,8 +148,8 @@ static int push_memo(bang_machine *m, uint64_t index)
 /* PUT or GET with a decimal number. */
 static int take_index(bang_machine *m, uint64_t *index)
 {
-    const char *line;
-    size_t size;
+    const char *line = NULL;
+    size_t size = 0;
     char digits[24] = "";
     int64_t value = -1;
     int code = bang_machine_take_line(m, &line, &size);

@@ -66,7 +66,7 @@ static int divide_memory(bang_stream_run *run, size_t wanted, size_t *units, ban
     return bang_fail(err, BANG_EUSAGE,
                      "%llu MB of memory are too few for %zu inputs and %zu outputs: at least %llu "
                      "MB are needed: raise --max-memory",
-                     (unsigned long long)(limit >> 20), run->inputs, run->output_count,
+                     (unsigned long long)(limit / 1000000), run->inputs, run->output_count,
                      (unsigned long long)((base + need) / 1000000 + 1));
 }
 

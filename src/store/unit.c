@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "store/checkpoint.h"
@@ -105,12 +105,26 @@ static int find_runs(bang_unit *unit, const bang_stream_item *items, size_t inpu
     return 0;
 }
 
-/* Everything that is in the page cache; 1 if that was all. */
-static int copy_cached(const bang_source *source, bang_run *run)
+/* 1 if all pages of a run are in the page cache. Only mincore tells without side
+ * effects: a read that must not wait (RWF_NOWAIT) has the kernel read ahead, so
+ * that everything would be read twice. */
+static int is_cached(const bang_source *source, const bang_run *run)
 {
-    struct iovec to = {run->data, run->size};
-    return preadv2(source->descriptor, &to, 1, (off_t)run->offset, RWF_NOWAIT) ==
-           (ssize_t)run->size;
+    size_t head = (size_t)(run->offset % BANG_PAGE), size = head + run->size, count = 0;
+    size_t pages = (size + BANG_PAGE - 1) / BANG_PAGE;
+    unsigned char room[1024], *states = pages <= sizeof room ? room : malloc(pages);
+    void *map = states ? mmap(NULL, size, PROT_READ, MAP_SHARED, source->descriptor,
+                              (off_t)(run->offset - head))
+                       : MAP_FAILED;
+    if (map != MAP_FAILED) {
+        if (mincore(map, size, states) == 0)
+            while (count < pages && (states[count] & 1))
+                count++;
+        munmap(map, size);
+    }
+    if (states != room)
+        free(states);
+    return count == pages;
 }
 
 /* Reads a run, or starts to. data points to the run's place in its buffer, at
@@ -121,7 +135,7 @@ static int read_run(bang_unit *unit, bang_run *run, bang_ring *ring, int plain, 
     const bang_source *source = &input->source;
     run->active = 0;
     if (!plain && !source->data && run->size >= BANG_DIRECT_LEAST && input->direct >= 0 &&
-        !copy_cached(source, run)) {
+        !is_cached(source, run)) {
         size_t head = (size_t)(run->offset % BANG_PAGE);
         size_t whole = (head + run->size + BANG_PAGE - 1) / BANG_PAGE * BANG_PAGE;
         run->request = (bang_request){.descriptor = input->direct,
@@ -138,9 +152,7 @@ static int read_run(bang_unit *unit, bang_run *run, bang_ring *ring, int plain, 
             pread(input->direct, run->request.data, whole, (off_t)run->request.offset);
         return bang_unit_read_done(run, err);
     }
-    if (plain || source->data || run->size < BANG_DIRECT_LEAST || input->direct < 0)
-        return bang_source_read(source, run->data, (size_t)run->offset, run->size, err);
-    return 0;
+    return bang_source_read(source, run->data, (size_t)run->offset, run->size, err);
 }
 
 int bang_unit_read_done(bang_run *run, bang_error *err)

@@ -2,8 +2,8 @@
  * Only headers are held in memory, whatever the size of the model.
  *
  *     bang_checkpoint *model;
- *     bang_checkpoint_open(&model, "model.safetensors", &err);   // or .pt, .npz, an index, a
- * folder const bang_entry *weight = bang_checkpoint_find(model, "head.weight");
+ *     bang_checkpoint_open(&model, "model.safetensors", &err);
+ *     const bang_entry *weight = bang_checkpoint_find(model, "head.weight");
  *     bang_checkpoint_read(model, weight, 0, numbers, weight->bytes, &err);
  *     bang_checkpoint_close(model);
  *
