@@ -321,19 +321,23 @@ static void test_endless(void **state)
     bang_checkpoint_close(c);
     bang_text_release(&file);
 
-    /* Each of 40 dicts holds the one before twice: 2^40 names. */
-    static const char first[] = "}U\1w" TENSOR("K\0K\6\x85K\1\x85") "sq\0";
-    bang_text_add_bytes(&object, first, sizeof first - 1);
-    for (int i = 0; i < 40; i++) {
-        const char doubled[] = {'}', 'U', 1,   'a',     'h', (char)i, 's',          'U',
-                                1,   'b', 'h', (char)i, 's', 'q',     (char)(i + 1)};
-        bang_text_add_bytes(&object, doubled, sizeof doubled);
+    /* Each of 40 dicts holds the one before twice: 2^40 names, of tensors or not. */
+    static const char tensor[] = "}U\1w" TENSOR("K\0K\6\x85K\1\x85") "sq\0";
+    static const char nothing[] = "}U\1wNsq\0";
+    for (int with = 0; with < 2; with++) {
+        bang_text_add_bytes(&object, with ? tensor : nothing,
+                            with ? sizeof tensor - 1 : sizeof nothing - 1);
+        for (int i = 0; i < 40; i++) {
+            const char doubled[] = {'}', 'U', 1,   'a',     'h', (char)i, 's',          'U',
+                                    1,   'b', 'h', (char)i, 's', 'q',     (char)(i + 1)};
+            bang_text_add_bytes(&object, doubled, sizeof doubled);
+        }
+        bang_text_add_bytes(&object, ".", 1);
+        assert_int_equal(parse_legacy(&c, &file, object.data, object.size, &err), BANG_EDATA);
+        assert_non_null(strstr(err.message, "without end"));
+        bang_text_release(&object);
+        bang_text_release(&file);
     }
-    bang_text_add_bytes(&object, ".", 1);
-    assert_int_equal(parse_legacy(&c, &file, object.data, object.size, &err), BANG_EDATA);
-    assert_non_null(strstr(err.message, "without end"));
-    bang_text_release(&object);
-    bang_text_release(&file);
 }
 
 int main(void)
