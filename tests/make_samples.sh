@@ -4,6 +4,7 @@
 #     make_samples.sh FOLDER
 set -eu
 here=$(cd "$(dirname "$0")/cli" && pwd)
+# shellcheck source=/dev/null
 . "$here/numpy.inc"
 cd "$1"
 clip pre.safetensors width=64 depth=3 text_depth=2 seed=1
