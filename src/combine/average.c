@@ -325,22 +325,34 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
     return a->outputs[output];
 }
 
+/* What is done to one tensor. */
+static void describe(bang_text *out, const bang_average *a, const bang_average_tensor *t)
+{
+    const bang_average_options *o = &a->options;
+    if (t->copies[0] != NO_COPY) {
+        bang_text_add(out, "copy of %s", a->sources[t->copies[0]]->path);
+        return;
+    }
+    bang_text_add(out, "%s", t->rule ? "rule:" : "weights");
+    for (size_t k = 0; k < (t->rule ? 1 : o->output_count); k++) {
+        const double *weights = bang_average_weights(a, t, k);
+        for (size_t i = 0; i < o->input_count; i++)
+            bang_text_add(out, "%s%.6g", i ? "," : " ", weights[i]);
+    }
+}
+
 void bang_average_describe(bang_text *out, const bang_average *a)
 {
+    size_t widest = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(a->tensors[i].name);
+        widest = length > widest && length <= 64 ? length : widest;
+    }
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
-        bang_text_add(out, "%-5s %s  ", bang_dtype_name(t->dtype), t->name);
-        if (t->copies[0] != NO_COPY)
-            bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
-        else if (a->options.output_count > 1 && !t->rule)
-            bang_text_add(out, "combined, %zu alphas\n", a->options.output_count);
-        else {
-            const double *weights = bang_average_weights(a, t, 0);
-            bang_text_add(out, "weights");
-            for (size_t k = 0; k < a->options.input_count; k++)
-                bang_text_add(out, " %.10g", weights[k]);
-            bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
-        }
+        bang_text_add(out, "%-*s  %-7s  ", (int)widest, t->name, bang_dtype_name(t->dtype));
+        describe(out, a, t);
+        bang_text_add(out, "\n");
     }
 }
 
