@@ -33,7 +33,8 @@ static uint64_t resident(void)
 /* Memory of one unit when that many bytes of an output are made at a time. */
 static uint64_t unit_memory(const bang_stream_run *run, size_t bytes, size_t capacity)
 {
-    return (uint64_t)run->inputs * capacity + (uint64_t)run->output_count * bytes + BANG_UNIT_LEAST;
+    return (uint64_t)run->inputs * capacity + (uint64_t)run->output_count * bytes +
+           BANG_UNIT_LEAST + 2 * (uint64_t)run->partial_size;
 }
 
 /* Bytes of an input for so many of an output, or for a scan of at least a block. */
@@ -42,8 +43,8 @@ static size_t input_bytes(const bang_stream_run *run, size_t bytes)
     size_t most = bytes;
     for (size_t i = 0; i < run->count; i++) {
         size_t step = bang_stream_widest(run, i), out = run->make ? run->items[i].step : step;
-        size_t need =
-            run->make ? (bytes + (size_t)run->slack + out) / out * step : BANG_SCAN_BLOCK * step;
+        size_t need = run->make ? (bytes + 2 * (size_t)run->slack + out) / out * step
+                                : BANG_SCAN_BLOCK * step;
         most = need > most ? need : most;
     }
     return most;
@@ -90,7 +91,8 @@ static int init_unit(bang_stream_run *run, bang_unit *unit, char **memory)
     unit->buffers = calloc(run->inputs + 1, sizeof *unit->buffers);
     unit->outputs = calloc(run->output_count + 1, sizeof *unit->outputs);
     unit->writes = calloc(run->output_count + 1, sizeof *unit->writes);
-    int ok = unit->buffers && unit->outputs && unit->writes;
+    unit->in = calloc(run->inputs + 1, sizeof *unit->in);
+    int ok = unit->buffers && unit->outputs && unit->writes && unit->in;
     for (size_t i = 0; ok && i < run->inputs; i++, *memory += run->capacity)
         unit->buffers[i] = *memory;
     for (size_t i = 0; ok && i < run->output_count; i++, *memory += run->unit_bytes)
@@ -103,6 +105,15 @@ static int init_unit(bang_stream_run *run, bang_unit *unit, char **memory)
     return ok ? 0 : -1;
 }
 
+/* The same file once more, for O_DIRECT. By its descriptor: another file may have
+ * taken its name in the meantime. */
+static int open_again(const bang_input *input)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", input->source.descriptor);
+    return open(link, O_RDONLY | O_DIRECT | O_CLOEXEC);
+}
+
 /* A second descriptor per input file that reads past the page cache. */
 static void open_direct(const bang_stream_run *run)
 {
@@ -111,9 +122,9 @@ static void open_direct(const bang_stream_run *run)
             const bang_feed *feed = &run->items[i].feeds[k];
             if (!feed->entry)
                 continue;
-            const bang_checkpoint_file *file = &feed->checkpoint->files[feed->entry->file];
-            if (file->input->direct < 0 && file->path && file->input->source.descriptor >= 0)
-                file->input->direct = open(file->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+            bang_input *input = feed->checkpoint->files[feed->entry->file].input;
+            if (input->direct < 0 && !input->is_packed && input->source.descriptor >= 0)
+                input->direct = open_again(input);
         }
     }
 }

@@ -15,6 +15,7 @@ size_t bang_unit_capacity(size_t bytes)
 
 void bang_unit_release(bang_unit *unit)
 {
+    free((void *)unit->in);
     free((void *)unit->buffers);
     free((void *)unit->outputs);
     free(unit->partials);

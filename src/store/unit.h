@@ -36,6 +36,7 @@ typedef struct bang_unit {
     bang_run *runs;
     const char **where; /* (pieces, inputs) where the numbers of a piece are */
     size_t where_capacity;
+    const void **in;      /* (inputs) what the caller is shown */
     char **buffers;       /* (inputs) borrowed, as are the next */
     char **outputs;       /* (outputs) */
     char *partials;       /* (blocks, partial_size) of a scan */
