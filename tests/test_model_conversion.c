@@ -99,6 +99,7 @@ static void stream(const char *path, bang_conversion *plan)
     bang_error err = {0};
     bang_output *output = NULL;
     bang_stream how = BANG_STREAM_INIT;
+    how.max_memory = 1 << 30; /* sanitizers need much themselves */
     bang_output_options options = BANG_OUTPUT_OPTIONS_INIT;
     options.metadata = plan->metadata;
     if (bang_output_plan(&output, path, bang_conversion_items(plan), plan->count, &options, &err) <

@@ -14,9 +14,9 @@ static const struct {
     {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
     {"average", "combine checkpoints of any architecture into a more robust one", cmd_average},
     {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff},
-    {"explain", "which parts of an image networks use", cmd_explain},
     {"inspect", "what a checkpoint holds: layout, tensors, statistics", cmd_inspect},
     {"convert", "a checkpoint in another layout, number type or format", cmd_convert},
+    {"explain", "which parts of an image networks use", cmd_explain},
     {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
     {"report", "an HTML report from the records of a run", cmd_report},
 };

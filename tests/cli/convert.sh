@@ -60,7 +60,7 @@ run inspect small.safetensors --stats
 # shards, an index, a folder; memory and threads change nothing
 run convert a.safetensors --shard-size 4K -o shards.safetensors.index.json
 checkpoint same shards.safetensors.index.json a.safetensors
-run convert shards.safetensors.index.json --threads 1 --max-memory 40M -q -o joined.safetensors
+run convert shards.safetensors.index.json --threads 1 --max-memory 100M -q -o joined.safetensors
 checkpoint same joined.safetensors a.safetensors
 run convert shards.safetensors.index.json --to clip-hf --shard-size 2K -q -o folder/
 ls folder
@@ -97,3 +97,19 @@ run convert in --dtype bf16 -o out
 ls out
 run convert in -o one.safetensors -q
 same one.safetensors hf.safetensors
+
+# from other formats
+$python - <<'END'
+import numpy as np
+import read_checkpoint as r
+tensors = {k: np.frombuffer(data, "<f4").reshape(shape)
+           for k, (_, shape, data) in r.read("plain.safetensors").items()}
+np.savez_compressed("plain.npz", **{"module." + k: v for k, v in tensors.items()})
+END
+run convert plain.npz --to clip-openai -o from_npz.safetensors
+same from_npz.safetensors plain.safetensors
+cp "$here/../data/checkpoints/state_dict.pt" torch.pt
+run convert torch.pt -o torch.safetensors
+run convert torch.pt --dtype f16 -q -o torch_f16.safetensors
+run convert torch.safetensors --dtype f16 -q -o again_f16.safetensors
+same torch_f16.safetensors again_f16.safetensors
