@@ -93,8 +93,10 @@ static int stat_above(struct stat *status, char *path)
         char *slash = strrchr(path, '/');
         if (!slash)
             return stat(".", status);
-        if (slash == path)
-            return stat("/", status);
+        if (slash == path) {
+            path[1] = '\0';
+            return stat(path, status);
+        }
         *slash = '\0';
         if (stat(path, status) == 0)
             return 0;
@@ -111,10 +113,28 @@ static void check_overwriting(bang_average *a, const char *path)
         for (size_t k = 0; k < a->sources[f]->file_count; k++) {
             const char *from = a->sources[f]->files[k].path;
             if (from && stat(from, &input) == 0 && input.st_dev == output.st_dev &&
-                input.st_ino == output.st_ino)
+                input.st_ino == output.st_ino) {
                 bang_average_say(&a->problems, "%.500s: is an input too: name another output",
                                  path);
+                return;
+            }
         }
+}
+
+/* The folder in which a file is to be written must be there; that of an output which
+ * is a folder is made. Leaves the nearest one that exists in path and status. */
+static int check_folder(bang_average *a, struct stat *status, char *path, const char *output)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0, size = strlen(output);
+    int is_folder = a->options.folder || (size > 0 && output[size - 1] == '/');
+    if (stat_above(status, path) < 0)
+        return -1; /* opening it will say why */
+    if (length > 0 && (!S_ISDIR(status->st_mode) || (strlen(path) != length && !is_folder)))
+        bang_average_say(&a->problems, "%.500s: %s: make its folder first", output,
+                         S_ISDIR(status->st_mode) ? "is in a folder that does not exist"
+                                                  : "what should be its folder is a file");
+    return 0;
 }
 
 /* Room on the disk for all outputs together, file system by file system. */
@@ -132,8 +152,8 @@ static int check_outputs(bang_average *a, bang_error *err)
         for (size_t f = 0; f < bang_output_file_count(output); f++)
             check_overwriting(a, bang_output_file_path(output, f));
         snprintf(path, sizeof path, "%s", bang_output_file_path(output, 0));
-        if (stat_above(&status[k], path) < 0)
-            continue; /* opening it will say why */
+        if (check_folder(a, &status[k], path, a->options.paths[k]) < 0)
+            continue;
         for (size_t i = 0; i <= k; i++)
             if (status[i].st_dev == status[k].st_dev)
                 need += bang_output_bytes(a->outputs[i]);
@@ -170,12 +190,18 @@ int bang_average_plan(bang_average **out, const bang_average_options *options, b
         code = bang_average_match(a, scan, err);
     if (code == 0) {
         check_weights(a);
+        if (a->problems.size > 0)
+            a->options.hash = 0; /* a refusal does not wait for that */
         code = bang_average_identify(a, err);
     }
     if (code == 0)
         code = plan_outputs(a, err);
     if (code == 0)
         code = check_outputs(a, err);
+    else if (code == BANG_EUSAGE && a->problems.size > 0) { /* one more of them */
+        bang_average_say(&a->problems, "%s", err->message);
+        code = 0;
+    }
     if (code == 0 && (a->problems.failed || a->warnings.failed))
         code = bang_fail_memory(err);
     if (code == 0 && a->problems.size > 0)
@@ -253,7 +279,8 @@ static int check_finite(bang_average *a, bang_error *err)
         if (++tensors <= 10)
             bang_average_say(
                 a->options.allow_nan ? &a->warnings : &a->problems,
-                "tensor \"%.200s\": %llu numbers are NaN or infinite%s", a->tensors[i].name, bad,
+                "tensor \"%.200s\": %llu number%s NaN or infinite%s", a->tensors[i].name, bad,
+                bad == 1 ? " is" : "s are",
                 a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
     }
     if (tensors > 10)
@@ -306,6 +333,14 @@ int bang_average_run(bang_average *a, bang_stream *stream, bang_error *err)
     return code;
 }
 
+static int is_copied(const bang_average_tensor *t, size_t outputs)
+{
+    for (size_t k = 0; k < outputs; k++)
+        if (t->copies[k] == NO_COPY || t->types[t->copies[k]] != t->dtype)
+            return 0;
+    return 1;
+}
+
 bang_average_result bang_average_get(const bang_average *a)
 {
     bang_average_result r = {.tensors = a->count,
@@ -314,7 +349,7 @@ bang_average_result bang_average_get(const bang_average *a)
                              .scales = a->scales,
                              .warnings = a->warnings.data ? a->warnings.data : ""};
     for (size_t i = 0; i < a->count; i++)
-        r.copied += a->tensors[i].kind == TENSOR_COPY;
+        r.copied += is_copied(&a->tensors[i], a->options.output_count);
     for (size_t k = 0; k < a->options.output_count; k++)
         r.bytes += a->outputs && a->outputs[k] ? bang_output_bytes(a->outputs[k]) : 0;
     return r;
@@ -325,22 +360,41 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
     return a->outputs[output];
 }
 
+/* What all outputs do alike with a tensor, or how many they are. */
+static void describe(bang_text *out, const bang_average *a, const bang_average_tensor *t)
+{
+    const double *weights = bang_average_weights(a, t, 0);
+    size_t outputs = a->options.output_count;
+    int alike = 1;
+    for (size_t k = 1; k < outputs; k++)
+        alike = alike && t->copies[k] == t->copies[0];
+    if (t->copies[0] != NO_COPY && alike)
+        bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
+    else if (t->copies[0] != NO_COPY)
+        bang_text_add(out, "copied, %zu alphas\n", outputs);
+    else if (a->options.method == BANG_AVERAGE_STOCK)
+        bang_text_add(out, "weights follow from the angles\n");
+    else if (outputs > 1 && !t->rule)
+        bang_text_add(out, "combined, %zu alphas\n", outputs);
+    else {
+        bang_text_add(out, "weights");
+        for (size_t k = 0; k < a->options.input_count; k++)
+            bang_text_add(out, " %.10g", weights[k]);
+        bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
+    }
+}
+
 void bang_average_describe(bang_text *out, const bang_average *a)
 {
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
-        bang_text_add(out, "%-5s %s  ", bang_dtype_name(t->dtype), t->name);
-        if (t->copies[0] != NO_COPY)
-            bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
-        else if (a->options.output_count > 1 && !t->rule)
-            bang_text_add(out, "combined, %zu alphas\n", a->options.output_count);
-        else {
-            const double *weights = bang_average_weights(a, t, 0);
-            bang_text_add(out, "weights");
-            for (size_t k = 0; k < a->options.input_count; k++)
-                bang_text_add(out, " %.10g", weights[k]);
-            bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
-        }
+        bang_text_add(out, "%-5s ", bang_dtype_name(t->dtype));
+        size_t at = out->size;
+        bang_text_add(out, "%s", t->name);
+        if (!out->failed)
+            bang_average_clean(out->data + at);
+        bang_text_add(out, "  ");
+        describe(out, a, t);
     }
 }
 
@@ -352,6 +406,7 @@ void bang_average_free(bang_average *a)
         bang_output_free(a->outputs[k]);
     json_decref(a->files);
     json_decref(a->base_files);
+    json_decref(a->fisher_files);
     bang_text_release(&a->problems);
     bang_text_release(&a->warnings);
     bang_arena_release(&a->arena);
