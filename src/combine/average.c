@@ -91,10 +91,8 @@ static int stat_above(struct stat *status, char *path)
 {
     for (;;) {
         char *slash = strrchr(path, '/');
-        if (!slash)
-            return stat(".", status);
-        if (slash == path) {
-            path[1] = '\0';
+        if (!slash || slash == path) {
+            strcpy(path, slash ? "/" : "."); /* it has two bytes at least */
             return stat(path, status);
         }
         *slash = '\0';
@@ -125,15 +123,22 @@ static void check_overwriting(bang_average *a, const char *path)
  * is a folder is made. Leaves the nearest one that exists in path and status. */
 static int check_folder(bang_average *a, struct stat *status, char *path, const char *output)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 0, size = strlen(output);
-    int is_folder = a->options.folder || (size > 0 && output[size - 1] == '/');
+    char *slash = strrchr(path, '/');
+    size_t size = strlen(output);
+    struct stat folder = {0};
+    int exists = 1, is_folder = a->options.folder || (size > 0 && output[size - 1] == '/');
+    if (slash && slash != path) {
+        *slash = '\0';
+        exists = stat(path, &folder) == 0;
+        *slash = '/';
+    }
     if (stat_above(status, path) < 0)
         return -1; /* opening it will say why */
-    if (length > 0 && (!S_ISDIR(status->st_mode) || (strlen(path) != length && !is_folder)))
-        bang_average_say(&a->problems, "%.500s: %s: make its folder first", output,
-                         S_ISDIR(status->st_mode) ? "is in a folder that does not exist"
-                                                  : "what should be its folder is a file");
+    if (!S_ISDIR(status->st_mode))
+        bang_average_say(&a->problems, "%.500s: what should be its folder is a file: name another",
+                         output);
+    else if (!exists && !is_folder)
+        bang_average_say(&a->problems, "%.500s: its folder does not exist: make it first", output);
     return 0;
 }
 
@@ -164,8 +169,7 @@ static int check_outputs(bang_average *a, bang_error *err)
             snprintf(other, sizeof other, "%s", bang_output_file_path(a->outputs[i], 0));
             last = last && !(stat_above(&of, other) == 0 && of.st_dev == status[k].st_dev);
         }
-        const char *folder = strchr(path, '/') ? path : ".";
-        if (last && (statvfs(folder, &space) == 0 || statvfs(".", &space) == 0) &&
+        if (last && statvfs(path, &space) == 0 &&
             (unsigned long long)space.f_bavail * space.f_frsize < need)
             bang_average_say(&a->problems,
                              "%.500s: %llu bytes are needed, %llu are free: make room or choose "
