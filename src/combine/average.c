@@ -92,7 +92,8 @@ static int stat_above(struct stat *status, char *path)
     for (;;) {
         char *slash = strrchr(path, '/');
         if (!slash || slash == path) {
-            strcpy(path, slash ? "/" : "."); /* it has two bytes at least */
+            path[0] = slash ? '/' : '.';
+            path[1] = '\0'; /* a path has two bytes at least */
             return stat(path, status);
         }
         *slash = '\0';
