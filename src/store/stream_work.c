@@ -206,12 +206,12 @@ static int has_failed(bang_stream_run *run)
     return failed;
 }
 
-/* Starts units where there is room. *active tells how many are under way,
- * *started how many were begun, some of which may have ended already. */
-static int start_units(bang_stream_worker *worker, size_t *active, size_t *started, bang_error *err)
+/* Starts units where there is room. *active tells how many are under way, *ended
+ * how many came to their end: in their place others can begin. */
+static int start_units(bang_stream_worker *worker, size_t *active, size_t *ended, bang_error *err)
 {
     bang_stream_run *run = worker->run;
-    *active = *started = 0;
+    *active = *ended = 0;
     for (size_t u = 0; u < worker->unit_count; u++) {
         bang_unit *unit = &worker->units[u];
         if (unit->state == UNIT_FREE) {
@@ -220,7 +220,6 @@ static int start_units(bang_stream_worker *worker, size_t *active, size_t *start
                 return more;
             if (more == 0)
                 continue;
-            ++*started;
             unit->state = UNIT_READING;
             unit->pending = 0;
             int code = bang_unit_read(unit, run->items, run->inputs, run->capacity, worker->ring,
@@ -231,7 +230,7 @@ static int start_units(bang_stream_worker *worker, size_t *active, size_t *start
         int code = advance(worker, unit, err);
         if (code < 0)
             return code;
-        *active += unit->state != UNIT_FREE;
+        ++*(unit->state == UNIT_FREE ? ended : active);
     }
     return 0;
 }
@@ -243,8 +242,8 @@ void *bang_stream_work(void *argument)
     bang_error err = {0};
     int code = 0, more = 1;
     while (code == 0 && more && !has_failed(run)) {
-        size_t active, started;
-        code = start_units(worker, &active, &started, &err);
+        size_t active, ended;
+        code = start_units(worker, &active, &ended, &err);
         if (code < 0)
             break;
         bang_request *request = bang_ring_wait(worker->ring);
@@ -253,7 +252,7 @@ void *bang_stream_work(void *argument)
         else if (active > 0)
             wait_turn(worker);
         else
-            more = started > 0;
+            more = ended > 0;
     }
     if (code < 0)
         fail(run, code, &err);
