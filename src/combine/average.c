@@ -92,7 +92,8 @@ static int stat_above(struct stat *status, char *path)
     for (;;) {
         char *slash = strrchr(path, '/');
         if (!slash || slash == path) {
-            strcpy(path, slash ? "/" : "."); /* it has two bytes at least */
+            path[0] = slash ? '/' : '.';
+            path[1] = '\0'; /* a path has two bytes at least */
             return stat(path, status);
         }
         *slash = '\0';
@@ -372,41 +373,45 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
     return a->outputs[output];
 }
 
-/* What all outputs do alike with a tensor, or how many they are. */
+/* What is done to one tensor: whose bytes it gets, or the weights, output after
+ * output where they differ. */
 static void describe(bang_text *out, const bang_average *a, const bang_average_tensor *t)
 {
-    const double *weights = bang_average_weights(a, t, 0);
-    size_t outputs = a->options.output_count;
-    int alike = 1;
-    for (size_t k = 1; k < outputs; k++)
-        alike = alike && t->copies[k] == t->copies[0];
-    if (t->copies[0] != NO_COPY && alike)
-        bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
-    else if (t->copies[0] != NO_COPY)
-        bang_text_add(out, "copied, %zu alphas\n", outputs);
-    else if (a->options.method == BANG_AVERAGE_STOCK)
-        bang_text_add(out, "weights follow from the angles\n");
-    else if (outputs > 1 && !t->rule)
-        bang_text_add(out, "combined, %zu alphas\n", outputs);
-    else {
-        bang_text_add(out, "weights");
-        for (size_t k = 0; k < a->options.input_count; k++)
-            bang_text_add(out, " %.10g", weights[k]);
-        bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
+    const bang_average_options *o = &a->options;
+    int alike = t->rule != NULL;
+    if (t->copies[0] != NO_COPY) {
+        alike = 1;
+        for (size_t k = 1; k < o->output_count; k++)
+            alike = alike && t->copies[k] == t->copies[0];
+    }
+    if (t->copies[0] != NO_COPY && alike) {
+        bang_text_add(out, "copy of %s", a->sources[t->copies[0]]->path);
+        return;
+    }
+    if (o->method == BANG_AVERAGE_STOCK) {
+        bang_text_add(out, "weights follow from the angles");
+        return;
+    }
+    bang_text_add(out, "%s", t->rule ? "rule:" : "weights");
+    for (size_t k = 0; k < (alike ? 1 : o->output_count); k++) {
+        const double *weights = bang_average_weights(a, t, k);
+        for (size_t i = 0; i < o->input_count; i++)
+            bang_text_add(out, "%s%.6g", i ? "," : " ", weights[i]);
     }
 }
 
 void bang_average_describe(bang_text *out, const bang_average *a)
 {
+    size_t widest = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(a->tensors[i].name);
+        widest = length > widest && length <= 64 ? length : widest;
+    }
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
-        bang_text_add(out, "%-5s ", bang_dtype_name(t->dtype));
-        size_t at = out->size;
-        bang_text_add(out, "%s", t->name);
-        if (!out->failed)
-            bang_average_clean(out->data + at);
-        bang_text_add(out, "  ");
+        bang_text_add(out, "%-*s  %-7s  ", (int)widest, t->name, bang_dtype_name(t->dtype));
         describe(out, a, t);
+        bang_text_add(out, "\n");
     }
 }
 

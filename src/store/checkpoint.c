@@ -93,14 +93,27 @@ static int add_file(bang_checkpoint *c, size_t *index, const char *path, const c
     return 0;
 }
 
-int bang_checkpoint_add_path(bang_checkpoint *c, size_t *index, const char *path, bang_error *err)
+int bang_checkpoint_add_source(bang_checkpoint *c, size_t *index, const char *path,
+                               bang_source *source, bang_error *err)
 {
     int code = add_file(c, index, path, base_name(path), err);
     if (code < 0)
         return code;
     bang_checkpoint_file *file = &c->files[*index];
-    code = bang_source_open(&file->input->source, file->path, err);
-    file->size = file->input->source.size;
+    file->input->source = *source;
+    file->input->source.name = file->path;
+    file->size = source->size;
+    *source = (bang_source){.descriptor = -1};
+    return 0;
+}
+
+int bang_checkpoint_add_path(bang_checkpoint *c, size_t *index, const char *path, bang_error *err)
+{
+    bang_source source;
+    int code = bang_source_open(&source, path, err);
+    if (code == 0)
+        code = bang_checkpoint_add_source(c, index, path, &source, err);
+    bang_source_close(&source);
     return code;
 }
 
@@ -232,7 +245,8 @@ int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *given, bang_error 
     size_t rank = (size_t)entry.rank;
     entry.name = keep(c, given->name, strlen(given->name) + 1, 1);
     entry.shape = keep(c, given->shape, rank, sizeof *entry.shape);
-    if (entry.strides)
+    int strided = entry.strides != NULL;
+    if (strided)
         entry.strides = keep(c, entry.strides, rank, sizeof *entry.strides);
     if (c->count == c->state->capacity) {
         size_t capacity = c->count ? 2 * c->count : 64;
@@ -242,7 +256,7 @@ int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *given, bang_error 
         c->entries = entries;
         c->state->capacity = capacity;
     }
-    if (!entry.name || !entry.shape || (given->strides && !entry.strides && span != entry.bytes))
+    if (!entry.name || !entry.shape || (strided && !entry.strides))
         return bang_fail_memory(err);
     c->entries[c->count++] = entry;
     return 0;

@@ -27,17 +27,62 @@ int bang_open_file(bang_checkpoint *c, size_t file, bang_error *err)
     return bang_open_safetensors(c, file, err);
 }
 
-/* An index begins with '{' or white space, which no other format does: for
- * safetensors that would be a header of more than 10^9 bytes... of at least
- * 0x7b, so the second byte is looked at as well. */
+/* An index is text that begins with '{'. A safetensors file may begin with that
+ * byte too, or with a space, but the upper bytes of its header's length are 0. */
 static int is_index(const bang_source *source)
 {
     char start[9] = {0}; /* with a terminator */
     size_t size = source->size < sizeof start - 1 ? source->size : sizeof start - 1;
-    if (size < 2 || bang_source_read(source, start, 0, size, NULL) < 0)
+    if (size < 2 || bang_source_read(source, start, 0, size, NULL) < 0 || memchr(start, 0, size))
         return 0;
     size_t i = strspn(start, " \t\r\n");
-    return i < size && start[i] == '{' && start[i + 1 < size ? i + 1 : i] != '\0';
+    return i == size || start[i] == '{';
+}
+
+/* In this order; of each kind there must be one at most. */
+static const char *const kinds[] = {
+    ".safetensors.index.json", ".safetensors", ".bin.index.json", ".bin", ".pt", ".pth", ".npz"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int is_folder(const char *folder, const char *name)
+{
+    struct stat status;
+    char *path = bang_path_join(folder, name);
+    int yes = path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    free(path);
+    return yes;
+}
+
+/* The first file of the best kind that is there; the caller frees *out. */
+static int choose(char **out, const char *folder, struct dirent **entries, int count,
+                  bang_error *err)
+{
+    const char *found[KINDS] = {0}, *second[KINDS] = {0};
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        int k = 0;
+        while (k < KINDS && !ends_with(name, kinds[k]))
+            k++;
+        if (k == KINDS || (found[k] && second[k]) || is_folder(folder, name))
+            continue;
+        *(found[k] ? &second[k] : &found[k]) = name;
+    }
+    int kind = 0;
+    while (kind < KINDS && !found[kind])
+        kind++;
+    if (kind == KINDS)
+        return bang_fail(err, BANG_EDATA, "%s: the folder holds no checkpoint: name a file",
+                         folder);
+    if (second[kind])
+        return bang_fail(err, BANG_EDATA, "%s: holds %s and %s: name the one that is meant", folder,
+                         found[kind], second[kind]);
+    *out = bang_path_join(folder, found[kind]);
+    return *out ? 0 : bang_fail_memory(err);
 }
 
 /* Which file of a folder is the checkpoint; the caller frees *out. */
@@ -45,16 +90,6 @@ static int find_in_folder(char **out, const char *folder, bang_error *err)
 {
     static const char *const usual[] = {"model.safetensors.index.json", "model.safetensors",
                                         "pytorch_model.bin.index.json", "pytorch_model.bin"};
-    /* In this order; of each kind there must be one at most. */
-    static const char *const kinds[] = {".safetensors.index.json",
-                                        ".safetensors",
-                                        ".bin.index.json",
-                                        ".bin",
-                                        ".pt",
-                                        ".pth",
-                                        ".npz"};
-    enum { KINDS = sizeof kinds / sizeof *kinds };
-    char *found[KINDS] = {0}, *second = NULL;
     struct stat status;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         *out = bang_path_join(folder, usual[i]);
@@ -65,39 +100,18 @@ static int find_in_folder(char **out, const char *folder, bang_error *err)
         free(*out);
         *out = NULL;
     }
-    DIR *dir = opendir(folder);
-    if (!dir)
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_visible, alphasort);
+    if (count < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", folder, strerror(errno));
-    int code = 0;
-    for (struct dirent *entry = readdir(dir); entry && code == 0; entry = readdir(dir)) {
-        for (int k = 0; k < KINDS && entry->d_name[0] != '.'; k++) {
-            if (!ends_with(entry->d_name, kinds[k]))
-                continue;
-            char **place = !found[k] ? &found[k] : !second ? &second : NULL;
-            if (place && !(*place = strdup(entry->d_name)))
-                code = bang_fail_memory(err);
-            break;
-        }
-    }
-    closedir(dir);
-    int kind = 0;
-    while (kind < KINDS && !found[kind])
-        kind++;
-    if (code == 0 && kind == KINDS)
-        code =
-            bang_fail(err, BANG_EDATA, "%s: the folder holds no checkpoint: name a file", folder);
-    if (code == 0 && second && ends_with(second, kinds[kind]))
-        code = bang_fail(err, BANG_EDATA, "%s: holds %s and %s: name the one that is meant", folder,
-                         found[kind], second);
-    if (code == 0 && !(*out = bang_path_join(folder, found[kind])))
-        code = bang_fail_memory(err);
-    for (int k = 0; k < KINDS; k++)
-        free(found[k]);
-    free(second);
+    int code = choose(out, folder, entries, count, err);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free((void *)entries);
     return code;
 }
 
-/* Everything but a folder. */
+/* Everything but a folder. Opened once only: a pipe can be read once. */
 static int open_path(bang_checkpoint *c, const char *path, bang_error *err)
 {
     bang_source source;
@@ -105,15 +119,14 @@ static int open_path(bang_checkpoint *c, const char *path, bang_error *err)
     int code = bang_source_open(&source, path, err);
     if (code < 0)
         return code;
-    int index = is_index(&source);
-    if (index)
+    if (is_index(&source))
         code = bang_open_index(c, &source, err);
-    bang_source_close(&source);
-    if (code == 0 && !index) {
-        code = bang_checkpoint_add_path(c, &file, path, err);
+    else {
+        code = bang_checkpoint_add_source(c, &file, path, &source, err);
         if (code == 0)
             code = bang_open_file(c, file, err);
     }
+    bang_source_close(&source);
     return code;
 }
 

@@ -4,6 +4,7 @@
  *      "weight_map": {"a.weight": "model-00001-of-00002.safetensors", ...}}
  *
  * The files lie beside it. What the index says and what the files hold must agree. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,13 @@
 
 enum { INDEX_MOST = 100000000 }; /* bytes */
 
-/* The name of a file in the same folder, nothing that leads elsewhere. */
+/* The name of a file in the same folder, nothing that leads elsewhere or that a
+ * terminal would obey. */
 static int is_plain_name(const char *name)
 {
+    for (const char *s = name; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            return 0;
     return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
@@ -66,7 +71,8 @@ static int list_files(const char ***out, size_t *count, json_t *map, bang_error 
     return 0;
 }
 
-/* Every tensor of the files stands in the map under that file, and none is missing. */
+/* Every tensor of the files stands in the map under that file, and none is
+ * missing. Takes from the map what was found. */
 static int compare(const bang_checkpoint *c, json_t *map, const char *index, bang_error *err)
 {
     char shown[BANG_SHOWN];
@@ -80,32 +86,55 @@ static int compare(const bang_checkpoint *c, json_t *map, const char *index, ban
                              index, bang_bytes_show(shown, entry->name),
                              c->files[entry->file].name);
     }
-    if (c->count == json_object_size(map))
-        return 0;
-    const char *name;
-    json_t *value;
-    json_object_foreach(map, name, value)
-    {
-        size_t i = 0;
-        while (i < c->count && strcmp(c->entries[i].name, name) != 0)
-            i++;
-        if (i == c->count)
-            return bang_fail(
-                err, BANG_EDATA,
-                "%s: tensor \"%s\" is not in %s: a file is damaged or of another model", index,
-                bang_bytes_show(shown, name), json_string_value(value));
-    }
+    for (size_t i = 0; i < c->count; i++)
+        json_object_del(map, c->entries[i].name);
+    void *left = json_object_iter(map);
+    if (left)
+        return bang_fail(err, BANG_EDATA,
+                         "%s: tensor \"%s\" is not in %s: a file is damaged or of another model",
+                         index, bang_bytes_show(shown, json_object_iter_key(left)),
+                         json_string_value(json_object_iter_value(left)));
     return 0;
+}
+
+/* What could not be opened, as many names as a message holds. */
+struct missing {
+    bang_text names;
+    size_t count, shown;
+    bang_error first;
+};
+
+static void add_missing(struct missing *missing, const char *name, const bang_error *why)
+{
+    enum { ROOM = 700 };
+    char shown[BANG_SHOWN];
+    if (missing->count++ == 0)
+        missing->first = *why;
+    if (missing->names.size > ROOM)
+        return;
+    bang_text_add(&missing->names, "%s%s", missing->shown++ ? ", " : "",
+                  bang_bytes_show(shown, name));
+}
+
+static int fail_missing(const struct missing *missing, const char *index, bang_error *err)
+{
+    char more[64] = "";
+    if (missing->count == 1 || missing->names.failed)
+        return bang_fail(err, missing->first.code, "%s: %s", index, missing->first.message);
+    if (missing->shown < missing->count)
+        snprintf(more, sizeof more, " and %zu more", missing->count - missing->shown);
+    return bang_fail(err, BANG_EIO, "%s: %zu of its files cannot be opened: %s%s", index,
+                     missing->count, missing->names.data, more);
 }
 
 static int open_files(bang_checkpoint *c, json_t *map, const char *index, bang_error *err)
 {
     const char **files = NULL;
     size_t count = 0, file = 0;
-    bang_text missing = {0};
+    struct missing missing = {0};
     const char *slash = strrchr(index, '/');
     size_t length = slash ? (size_t)(slash - index) + 1 : 0;
-    int code = list_files(&files, &count, map, err), failed = 0;
+    int code = list_files(&files, &count, map, err);
     for (size_t i = 0; code == 0 && i < count; i++) {
         bang_text path = {0};
         bang_error why = {0};
@@ -113,17 +142,15 @@ static int open_files(bang_checkpoint *c, json_t *map, const char *index, bang_e
         bang_text_add(&path, "%s", files[i]);
         if (path.failed)
             code = bang_fail_memory(err);
-        else if (bang_checkpoint_add_path(c, &file, path.data, &why) < 0) {
-            bang_text_add(&missing, "; %s", why.message);
-            failed = 1;
-        } else if (!failed)
+        else if (bang_checkpoint_add_path(c, &file, path.data, &why) < 0)
+            add_missing(&missing, files[i], &why);
+        else if (missing.count == 0)
             code = bang_open_file(c, file, err);
         bang_text_release(&path);
     }
-    if (code == 0 && failed) /* every file that is not there, in one message */
-        code = bang_fail(err, BANG_EIO, "%s: %s", index,
-                         missing.failed ? "files are missing" : missing.data + 2);
-    bang_text_release(&missing);
+    if (code == 0 && missing.count > 0)
+        code = fail_missing(&missing, index, err);
+    bang_text_release(&missing.names);
     free((void *)files);
     return code;
 }

@@ -1,8 +1,8 @@
 #include "store/ring.h"
 
-#include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { DEPTH = 128 };
 
@@ -61,9 +61,12 @@ bang_request *bang_ring_wait(bang_ring *ring)
     if (!ring || ring->started == 0)
         return NULL;
     while (!done) {
-        int rc = submit(ring);
-        if (rc >= 0 || rc == -EAGAIN || rc == -EBUSY || rc == -EINTR)
+        static const struct timespec moment = {0, 1000000};
+        submit(ring);
+        if (ring->started > ring->waiting)
             io_uring_wait_cqe(&ring->uring, &done); /* EINTR: once more */
+        else
+            nanosleep(&moment, NULL); /* the kernel takes nothing now, and nothing will come */
     }
     bang_request *request = io_uring_cqe_get_data(done);
     request->result = done->res;

@@ -7,13 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bang/base/arena.h"
 #include "store/checkpoint.h"
 
 enum {
     UNIT_MOST = 1 << 20,     /* bytes of an output that are made at a time */
     DEPTH = 4,               /* units under way per worker that has a ring */
     PLAIN_WORKERS = 8,       /* without rings: as many as the disk likes to see at once */
-    OVERHEAD = 3 << 20,      /* stacks, rings, lists of pieces */
+    OVERHEAD = 5 << 20,      /* a large page that is not full, stacks, rings, lists of pieces */
     MEMORY_USUAL = 64000000, /* where the caller says nothing */
 };
 
@@ -32,7 +33,8 @@ static uint64_t resident(void)
 /* Memory of one unit when that many bytes of an output are made at a time. */
 static uint64_t unit_memory(const bang_stream_run *run, size_t bytes, size_t capacity)
 {
-    return (uint64_t)run->inputs * capacity + (uint64_t)run->output_count * bytes + BANG_UNIT_LEAST;
+    return (uint64_t)run->inputs * capacity + (uint64_t)run->output_count * bytes +
+           BANG_UNIT_LEAST + 2 * (uint64_t)run->partial_size;
 }
 
 /* Bytes of an input for so many of an output, or for a scan of at least a block. */
@@ -41,8 +43,8 @@ static size_t input_bytes(const bang_stream_run *run, size_t bytes)
     size_t most = bytes;
     for (size_t i = 0; i < run->count; i++) {
         size_t step = bang_stream_widest(run, i), out = run->make ? run->items[i].step : step;
-        size_t need =
-            run->make ? (bytes + (size_t)run->slack + out) / out * step : BANG_SCAN_BLOCK * step;
+        size_t need = run->make ? (bytes + 2 * (size_t)run->slack + out) / out * step
+                                : BANG_SCAN_BLOCK * step;
         most = need > most ? need : most;
     }
     return most;
@@ -70,22 +72,46 @@ static int divide_memory(bang_stream_run *run, size_t wanted, size_t *units, ban
                      (unsigned long long)((base + need) / 1000000 + 1));
 }
 
-static int init_unit(bang_stream_run *run, bang_unit *unit)
+/* Buffers of all units in one piece, on large pages where they can be had: for
+ * every request the kernel holds each page. */
+static char *buffers(const bang_stream_run *run, size_t units)
+{
+    enum { LARGE = 2 << 20 };
+    size_t size = units * (run->inputs * run->capacity + run->output_count * run->unit_bytes);
+    size = (size + LARGE - 1) / LARGE * LARGE;
+    char *memory = aligned_alloc(LARGE, size ? size : LARGE);
+    if (memory)
+        bang_memory_large(memory, size);
+    return memory;
+}
+
+/* Takes the unit's buffers from *memory on. */
+static int init_unit(bang_stream_run *run, bang_unit *unit, char **memory)
 {
     unit->buffers = calloc(run->inputs + 1, sizeof *unit->buffers);
     unit->outputs = calloc(run->output_count + 1, sizeof *unit->outputs);
     unit->writes = calloc(run->output_count + 1, sizeof *unit->writes);
-    int ok = unit->buffers && unit->outputs && unit->writes;
-    for (size_t i = 0; ok && i < run->inputs; i++)
-        ok = (unit->buffers[i] = aligned_alloc(BANG_PAGE, run->capacity)) != NULL;
-    for (size_t i = 0; ok && i < run->output_count; i++)
-        ok = (unit->outputs[i] = aligned_alloc(BANG_PAGE, run->unit_bytes)) != NULL;
+    unit->in = calloc(run->inputs + 1, sizeof *unit->in);
+    int ok = unit->buffers && unit->outputs && unit->writes && unit->in;
+    for (size_t i = 0; ok && i < run->inputs; i++, *memory += run->capacity)
+        unit->buffers[i] = *memory;
+    for (size_t i = 0; ok && i < run->output_count; i++, *memory += run->unit_bytes)
+        unit->outputs[i] = *memory;
     if (ok && !run->make) {
         /* next_scan ends a unit once its partials reach this. */
         unit->partials = malloc(BANG_UNIT_LEAST + 2 * run->partial_size + 1);
         ok = unit->partials != NULL;
     }
     return ok ? 0 : -1;
+}
+
+/* The same file once more, for O_DIRECT. By its descriptor: another file may have
+ * taken its name in the meantime. */
+static int open_again(const bang_input *input)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", input->source.descriptor);
+    return open(link, O_RDONLY | O_DIRECT | O_CLOEXEC);
 }
 
 /* A second descriptor per input file that reads past the page cache. */
@@ -96,9 +122,9 @@ static void open_direct(const bang_stream_run *run)
             const bang_feed *feed = &run->items[i].feeds[k];
             if (!feed->entry)
                 continue;
-            const bang_checkpoint_file *file = &feed->checkpoint->files[feed->entry->file];
-            if (file->input->direct < 0 && file->path && file->input->source.descriptor >= 0)
-                file->input->direct = open(file->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+            bang_input *input = feed->checkpoint->files[feed->entry->file].input;
+            if (input->direct < 0 && !input->is_packed && input->source.descriptor >= 0)
+                input->direct = open_again(input);
         }
     }
 }
@@ -131,8 +157,11 @@ static int go(bang_stream_run *run, bang_error *err)
     bang_unit *all = calloc(units + 1, sizeof *all);
     if (code == 0 && (!workers || !all))
         code = bang_fail_memory(err);
+    char *memory = code == 0 ? buffers(run, units) : NULL, *free_memory = memory;
+    if (code == 0 && !memory)
+        code = bang_fail_memory(err);
     for (size_t u = 0; code == 0 && u < units; u++)
-        if (init_unit(run, &all[u]) < 0)
+        if (init_unit(run, &all[u], &free_memory) < 0)
             code = bang_fail_memory(err);
     for (size_t w = 0; code == 0 && w < count; w++) {
         workers[w] =
@@ -154,7 +183,8 @@ static int go(bang_stream_run *run, bang_error *err)
             bang_ring_close(workers[w].ring);
     bang_ring_close(ring);
     for (size_t u = 0; all && u < units; u++)
-        bang_unit_release(&all[u], run->inputs, run->output_count);
+        bang_unit_release(&all[u]);
+    free(memory);
     free(all);
     free(workers);
     return code;

@@ -37,48 +37,40 @@ static void make_output(bang_stream_run *run, bang_unit *unit, size_t o)
 {
     char *out = unit->outputs[o];
     bang_output *output = run->outputs[o];
-    const void *in[64];
-    const void **list = run->inputs <= 64 ? in : calloc(run->inputs, sizeof *list);
     if (output->in_order)
         memset(out, 0, (size_t)(unit->end - unit->begin));
     add_spans(&output->files[unit->file], unit, out);
-    for (size_t p = 0; list && p < unit->piece_count; p++) {
+    for (size_t p = 0; p < unit->piece_count; p++) {
         const bang_piece *piece = &unit->pieces[p];
         const bang_stream_item *item = &run->items[piece->item];
         int64_t shift = bang_stream_shift(run, o, item->item);
         uint64_t first, count, from = item->offset + (uint64_t)shift;
         bang_stream_overlap(&first, &count, item, shift, unit->begin, unit->end);
+        if (count == 0) /* only another output needs it */
+            continue;
         for (size_t i = 0; i < run->inputs; i++) {
             const bang_entry *entry = item->feeds[i].entry;
             const char *where = unit->where[p * run->inputs + i];
-            list[i] = entry ? where + (first - piece->first) * bang_entry_step(entry) : NULL;
+            unit->in[i] = entry ? where + (first - piece->first) * bang_entry_step(entry) : NULL;
         }
         char *to = out + (from + first * item->step - unit->begin);
-        if (count > 0) {
-            run->make(run->context, o, piece->item, first, (size_t)count, list, to);
-            if (output->in_order)
-                bang_output_saw(output, item->item, to, (size_t)count * item->step);
-        }
+        run->make(run->context, o, piece->item, first, (size_t)count, unit->in, to);
+        if (output->in_order)
+            bang_output_saw(output, item->item, to, (size_t)count * item->step);
     }
-    if (list != in)
-        free((void *)list);
 }
 
 /* Shows the blocks of a unit to the caller; what was found waits in partials. */
 static void look(bang_stream_run *run, bang_unit *unit)
 {
-    const void *in[64];
-    const void **list = run->inputs <= 64 ? in : calloc(run->inputs, sizeof *list);
     memset(unit->partials, 0, unit->piece_count * run->partial_size);
-    for (size_t p = 0; list && p < unit->piece_count; p++) {
+    for (size_t p = 0; p < unit->piece_count; p++) {
         const bang_piece *piece = &unit->pieces[p];
         for (size_t i = 0; i < run->inputs; i++)
-            list[i] = unit->where[p * run->inputs + i];
-        run->block(run->context, piece->item, piece->first, piece->count, list,
+            unit->in[i] = unit->where[p * run->inputs + i];
+        run->block(run->context, piece->item, piece->first, piece->count, unit->in,
                    unit->partials + p * run->partial_size);
     }
-    if (list != in)
-        free((void *)list);
 }
 
 /* Folds if it is this unit's turn; 1 if it was. */
@@ -96,8 +88,18 @@ static int try_fold(bang_stream_run *run, bang_unit *unit)
     return mine;
 }
 
-static void finish_unit(bang_stream_run *run, bang_unit *unit, uint64_t written)
+/* Bytes of a unit that lie in a file of an output. */
+static size_t part_of(const bang_output_file *file, const bang_unit *unit)
 {
+    uint64_t end = file->size < unit->end ? file->size : unit->end;
+    return end > unit->begin ? (size_t)(end - unit->begin) : 0;
+}
+
+static void finish_unit(bang_stream_run *run, bang_unit *unit)
+{
+    uint64_t written = 0;
+    for (size_t o = 0; o < run->output_count; o++) /* their files may differ in length */
+        written += part_of(&run->outputs[o]->files[unit->file], unit);
     pthread_mutex_lock(&run->lock);
     run->stream->bytes_read += unit->bytes;
     run->stream->bytes_written += written;
@@ -117,9 +119,7 @@ static int start_writes(bang_stream_worker *worker, bang_unit *unit, bang_error 
     for (size_t o = 0; code == 0 && o < run->output_count; o++) {
         bang_output_file *file = &run->outputs[o]->files[unit->file];
         bang_request *request = &unit->writes[o];
-        uint64_t end = file->size < unit->end ? file->size : unit->end;
-        size_t size = end > unit->begin ? (size_t)(end - unit->begin) : 0;
-        size_t whole = size / BANG_PAGE * BANG_PAGE;
+        size_t size = part_of(file, unit), whole = size / BANG_PAGE * BANG_PAGE;
         if (run->stream->plain || file->direct < 0)
             whole = 0;
         *request = (bang_request){.descriptor = file->direct,
@@ -159,9 +159,9 @@ static int advance(bang_stream_worker *worker, bang_unit *unit, bang_error *err)
         }
     }
     if (code == 0 && unit->state == UNIT_MADE && try_fold(run, unit))
-        finish_unit(run, unit, 0);
+        finish_unit(run, unit);
     if (code == 0 && unit->state == UNIT_WRITING && unit->pending == 0)
-        finish_unit(run, unit, (unit->end - unit->begin) * run->output_count);
+        finish_unit(run, unit);
     return code;
 }
 
