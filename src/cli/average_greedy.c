@@ -1,7 +1,9 @@
 /* Greedy soup: scores come from a program of the user's. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "average.h"
 #include "bang/base/file.h"
@@ -56,6 +58,10 @@ static int read_score(double *score, char *output)
     size_t start = length;
     while (start > 0 && !strchr(" \t\r\n=:", output[start - 1]))
         start--;
+    if (strcasecmp(output + start, "nan") == 0) { /* of a model that went astray: the worst */
+        *score = NAN;
+        return 0;
+    }
     return bang_text_to_double(score, output + start);
 }
 
@@ -74,9 +80,11 @@ static int run_command(double *score, const struct search *s, const char *path, 
                          "with 0",
                          line.data, status);
     if (code == 0 && read_score(score, output) < 0)
-        code = bang_fail(err, BANG_EDATA,
-                         "--score: \"%.300s\" printed no number at the end of its last line",
-                         line.data);
+        code = bang_fail(
+            err, BANG_EDATA,
+            "--score: \"%.300s\" printed no number at the end of its last line: print the "
+            "score last",
+            line.data);
     free(output);
     bang_text_release(&line);
     return code;
@@ -108,6 +116,22 @@ static int keep_files(struct search *s, const bang_output *output, bang_error *e
     return s->file_count == count ? 0 : bang_fail_memory(err);
 }
 
+/* The average of all, to know before anything is scored what is wrong with it.
+ * Returns an exit status. */
+static int check_all(cli *c, const average_request *r)
+{
+    bang_average_options options = r->options;
+    bang_stream stream = BANG_STREAM_INIT;
+    bang_average *average = NULL;
+    options.hash = 0;
+    stream.threads = (int)c->threads;
+    stream.max_memory = r->max_memory;
+    stream.cancel = cli_cancel();
+    int status = average_once(c, &options, 0, &stream, &average);
+    bang_average_free(average);
+    return status;
+}
+
 /* The average of members, where the command will find it; on failure what is in failed or in err
  * tells. */
 static int write_candidate(struct search *s, const size_t *members, size_t count, bang_error *err)
@@ -127,7 +151,7 @@ static int write_candidate(struct search *s, const size_t *members, size_t count
     stream.max_memory = r->max_memory;
     stream.cancel = cli_cancel();
     drop_files(s);
-    s->failed = average_once(s->c, r, &options, &stream, &average);
+    s->failed = average_once(s->c, &options, 1, &stream, &average);
     int code = s->failed ? bang_fail(err, BANG_EIO, "failed")
                          : keep_files(s, bang_average_target(average, 0), err);
     bang_average_free(average);
@@ -183,6 +207,9 @@ static void remove_candidate(struct search *s)
 int average_greedy(cli *c, average_request *r, json_t **told)
 {
     bang_error err = {0};
+    int status = check_all(c, r);
+    if (status != CLI_DONE)
+        return status;
     size_t inputs = r->inputs.count, count = 0;
     struct search s = {.c = c,
                        .r = r,
@@ -194,7 +221,7 @@ int average_greedy(cli *c, average_request *r, json_t **told)
     if (code == 0)
         code = bang_greedy(members, &count, scores, &best, inputs, score, &s, &err);
     remove_candidate(&s);
-    int status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
+    status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
     if (code == 0) {
         json_t *single = json_array(), *chosen = json_array();
         memset(r->all_weights, 0, inputs * sizeof *r->all_weights);

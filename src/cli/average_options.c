@@ -263,7 +263,7 @@ void average_check(cli *c, average_request *r)
     check_names(c, r);
     check_method(c, r);
     if (r->alpha && r->weights)
-        cli_problem(c, "--alpha and --weights: one of them");
+        cli_problem(c, "--alpha and --weights: both are given: leave one out");
     if (r->alpha)
         check_alphas(c, r);
     else

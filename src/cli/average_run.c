@@ -6,8 +6,8 @@
 #include "average.h"
 #include "bang/base/json.h"
 
-int average_once(cli *c, const average_request *r, const bang_average_options *options,
-                 bang_stream *stream, bang_average **kept)
+int average_once(cli *c, const bang_average_options *options, int writes, bang_stream *stream,
+                 bang_average **kept)
 {
     bang_error err = {0};
     bang_average *average = NULL;
@@ -18,7 +18,7 @@ int average_once(cli *c, const average_request *r, const bang_average_options *o
     int code = bang_average_plan(&average, options, stream, &err);
     for (size_t k = 0; code == 0 && options->folder && k < options->output_count; k++)
         code = output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
-    if (code == 0 && !r->dry_run)
+    if (code == 0 && writes)
         code = bang_average_run(average, stream, &err);
     cli_bar_finish(&bar);
     stream->progress = NULL;
@@ -183,7 +183,7 @@ int average_go(cli *c, average_request *r)
     bang_average *average = NULL;
     int status = r->greedy && !r->dry_run ? average_greedy(c, r, &told) : CLI_DONE;
     if (status == CLI_DONE)
-        status = average_once(c, r, &r->options, &stream, &average);
+        status = average_once(c, &r->options, !r->dry_run, &stream, &average);
     if (status == CLI_DONE)
         status = print_result(c, r, average, &stream, cli_seconds() - begin, told);
     bang_average_free(average);

@@ -102,22 +102,29 @@ static int stat_above(struct stat *status, char *path)
     }
 }
 
-/* No output may take the place of an input: a later run would not find it. */
-static void check_overwriting(bang_average *a, const char *path)
+static int is_same(const char *path, const struct stat *output)
 {
-    struct stat output, input;
+    struct stat input;
+    return path && stat(path, &input) == 0 && input.st_dev == output->st_dev &&
+           input.st_ino == output->st_ino;
+}
+
+/* No output may take the place of an input, or be mixed with its files: a later run
+ * would not find it. Returns whether it is told. */
+static int check_overwriting(bang_average *a, const char *path)
+{
+    struct stat output;
+    int found = 0;
     if (stat(path, &output) < 0)
-        return;
-    for (size_t f = 0; f < a->feed_count; f++)
-        for (size_t k = 0; k < a->sources[f]->file_count; k++) {
-            const char *from = a->sources[f]->files[k].path;
-            if (from && stat(from, &input) == 0 && input.st_dev == output.st_dev &&
-                input.st_ino == output.st_ino) {
-                bang_average_say(&a->problems, "%.500s: is an input too: name another output",
-                                 path);
-                return;
-            }
-        }
+        return 0;
+    for (size_t f = 0; f < a->feed_count && !found; f++) {
+        found = is_same(a->sources[f]->path, &output);
+        for (size_t k = 0; k < a->sources[f]->file_count && !found; k++)
+            found = is_same(a->sources[f]->files[k].path, &output);
+    }
+    if (found)
+        bang_average_say(&a->problems, "%.500s: is an input too: name another output", path);
+    return found;
 }
 
 /* The folder in which a file is to be written must be there; that of an output which
@@ -155,8 +162,9 @@ static int check_outputs(bang_average *a, bang_error *err)
         char path[4096];
         struct statvfs space;
         unsigned long long need = 0;
-        for (size_t f = 0; f < bang_output_file_count(output); f++)
-            check_overwriting(a, bang_output_file_path(output, f));
+        int told = check_overwriting(a, a->options.paths[k]);
+        for (size_t f = 0; f < bang_output_file_count(output) && !told; f++)
+            told = check_overwriting(a, bang_output_file_path(output, f));
         snprintf(path, sizeof path, "%s", bang_output_file_path(output, 0));
         if (check_folder(a, &status[k], path, a->options.paths[k]) < 0)
             continue;

@@ -51,16 +51,19 @@ static size_t sole_feed(const bang_average *a, const bang_average_tensor *t, siz
     return found;
 }
 
-/* A counter of batches: of the last input, unless the output is one input anyway.
- * Returns whether the choice was ours. */
+/* A counter of batches: of the last input that has a weight. Returns whether there
+ * was a choice. */
 static int choose_counter(const bang_average *a, bang_average_tensor *t)
 {
-    size_t last = a->first_input + a->options.input_count - 1;
-    int chosen = 0;
+    size_t inputs = a->options.input_count;
+    int choice = 0;
     for (size_t o = 0; o < a->options.output_count; o++) {
-        size_t sole = sole_feed(a, t, o);
-        t->copies[o] = sole == NO_COPY ? last : sole;
-        chosen = chosen || sole == NO_COPY;
+        const double *weights = bang_average_weights(a, t, o);
+        size_t last = inputs - 1;
+        while (last > 0 && weights[last] == 0)
+            last--;
+        t->copies[o] = a->first_input + last;
+        choice = choice || sole_feed(a, t, o) == NO_COPY;
     }
     for (size_t f = 0; f < a->feed_count; f++) {
         int needed = 0;
@@ -69,7 +72,7 @@ static int choose_counter(const bang_average *a, bang_average_tensor *t)
         if (!needed)
             t->feeds[f].entry = NULL;
     }
-    return chosen;
+    return choice;
 }
 
 /* Which input a tensor without arithmetic comes from; for those that must be
