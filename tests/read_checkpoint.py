@@ -22,7 +22,8 @@ import sys
 import numpy as np
 
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "I16": 16, "U16": 16, "F16": 16,
-        "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64}
+        "BF16": 16, "I32": 32, "U32": 32, "F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64,
+        "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "F8_E8M0": 8}
 
 
 def no_twins(pairs):
@@ -74,19 +75,22 @@ def read(path):
     return out
 
 
-def write(path, tensors, metadata=None, hollow=False):
-    """tensors: {name: array, or (dtype, shape, bytes)}; as the reference writer does it,
-    for these five types: larger ones first, then by name. hollow: all numbers are 0 and
-    take no room on the disk."""
-    kinds = {"float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32"}
-    order = ["F16", "BF16", "I32", "F32", "I64"]
+def write(path, tensors, metadata=None, hollow=False, ordered=True):
+    """tensors: {name: array, or (dtype, shape, bytes)}; as the reference writer does it:
+    larger types first, then by name, or else as they come. hollow: all numbers are 0
+    and take no room on the disk."""
+    kinds = {"float32": "F32", "float16": "F16", "float64": "F64", "int64": "I64", "int32": "I32",
+             "uint8": "U8", "int8": "I8", "bool": "BOOL", "complex64": "C64"}
+    order = ["BOOL", "F4", "F6_E2M3", "F6_E3M2", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "I16",
+             "U16", "F16", "BF16", "I32", "U32", "F32", "C64", "F64", "I64", "U64"]
     rows = []
     for name, value in tensors.items():
         if isinstance(value, np.ndarray):
             data = b"" if hollow else value.tobytes()
             value = (kinds[str(value.dtype)], value.shape, data)
         rows.append((name, *value))
-    rows.sort(key=lambda row: (-order.index(row[1]), row[0]))
+    if ordered:
+        rows.sort(key=lambda row: (-order.index(row[1]), row[0]))
     header, at = {}, 0
     if metadata is not None:
         header["__metadata__"] = metadata

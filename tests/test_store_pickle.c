@@ -119,6 +119,7 @@ static void test_containers(void **state)
         {BYTES("K\1K\2K\3\x87."), BANG_VALUE_TUPLE, 3},
         {BYTES("(K\1K\2K\3K\4t."), BANG_VALUE_TUPLE, 4},
         {BYTES("]."), BANG_VALUE_LIST, 0},
+        {BYTES("(l."), BANG_VALUE_LIST, 0},
         {BYTES("(K\1K\2l."), BANG_VALUE_LIST, 2},
         {BYTES("]K\1aK\2a(K\3K\4e."), BANG_VALUE_LIST, 4},
         {BYTES("}K\1K\2s(K\3K\4K\5K\6u."), BANG_VALUE_DICT, 6},

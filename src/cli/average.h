@@ -36,10 +36,12 @@ void average_release(average_request *r);
 
 /* Opens, plans, runs, prints. Returns an exit status. */
 int average_go(cli *c, average_request *r);
-/* Chooses the members of a greedy soup: their weights replace those of options. */
-int average_greedy(cli *c, average_request *r, json_t **told, bang_error *err);
-/* Plans and runs one average; prints all problems and returns the status. */
-int average_once(cli *c, const average_request *r, const bang_average_options *options,
-                 bang_stream *stream, bang_average **kept);
+/* Chooses the members of a greedy soup: their weights replace those of options.
+ * Returns an exit status. */
+int average_greedy(cli *c, average_request *r, json_t **told);
+/* Plans one average and, if it is to write, runs it; prints all problems and returns
+ * the status. */
+int average_once(cli *c, const bang_average_options *options, int writes, bang_stream *stream,
+                 bang_average **kept);
 
 #endif

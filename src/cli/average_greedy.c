@@ -1,7 +1,9 @@
 /* Greedy soup: scores come from a program of the user's. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "average.h"
 #include "bang/base/file.h"
@@ -12,8 +14,10 @@ struct search {
     cli *c;
     average_request *r;
     char *candidate; /* where averages to be scored are written */
+    char **files;    /* (file_count) what was written there */
+    size_t file_count;
     double *weights;
-    int failed; /* what went wrong was said already */
+    int failed; /* an exit status: what went wrong was said already */
 };
 
 /* The path in single quotes, as sh reads it. */
@@ -54,6 +58,10 @@ static int read_score(double *score, char *output)
     size_t start = length;
     while (start > 0 && !strchr(" \t\r\n=:", output[start - 1]))
         start--;
+    if (strcasecmp(output + start, "nan") == 0) { /* of a model that went astray: the worst */
+        *score = NAN;
+        return 0;
+    }
     return bang_text_to_double(score, output + start);
 }
 
@@ -67,14 +75,86 @@ static int run_command(double *score, const struct search *s, const char *path, 
     int code = line.failed ? bang_fail_memory(err)
                            : bang_process_capture(&output, &status, NULL, words, cli_cancel(), err);
     if (code == 0 && status != 0)
-        code =
-            bang_fail(err, BANG_EIO, "--score: \"%.300s\" ended with status %d", line.data, status);
+        code = bang_fail(err, BANG_EIO,
+                         "--score: \"%.300s\" ended with status %d: it must print a number and end "
+                         "with 0",
+                         line.data, status);
     if (code == 0 && read_score(score, output) < 0)
-        code = bang_fail(err, BANG_EDATA,
-                         "--score: \"%.300s\" printed no number at the end of its last line",
-                         line.data);
+        code = bang_fail(
+            err, BANG_EDATA,
+            "--score: \"%.300s\" printed no number at the end of its last line: print the "
+            "score last",
+            line.data);
     free(output);
     bang_text_release(&line);
+    return code;
+}
+
+/* Removes the files that were written; a folder goes in the end. */
+static void drop_files(struct search *s)
+{
+    for (size_t i = 0; i < s->file_count; i++) {
+        if (!s->r->options.folder)
+            remove(s->files[i]);
+        free(s->files[i]);
+    }
+    free((void *)s->files);
+    s->files = NULL;
+    s->file_count = 0;
+}
+
+static int keep_files(struct search *s, const bang_output *output, bang_error *err)
+{
+    size_t count = bang_output_file_count(output);
+    s->files = calloc(count + 1, sizeof *s->files);
+    for (size_t i = 0; s->files && i < count; i++) {
+        s->files[i] = strdup(bang_output_file_path(output, i));
+        if (!s->files[i])
+            break;
+        s->file_count++;
+    }
+    return s->file_count == count ? 0 : bang_fail_memory(err);
+}
+
+/* The average of all, to know before anything is scored what is wrong with it.
+ * Returns an exit status. */
+static int check_all(cli *c, const average_request *r)
+{
+    bang_average_options options = r->options;
+    bang_stream stream = BANG_STREAM_INIT;
+    bang_average *average = NULL;
+    options.hash = 0;
+    stream.threads = (int)c->threads;
+    stream.max_memory = r->max_memory;
+    stream.cancel = cli_cancel();
+    int status = average_once(c, &options, 0, &stream, &average);
+    bang_average_free(average);
+    return status;
+}
+
+/* The average of members, where the command will find it; on failure what is in failed or in err
+ * tells. */
+static int write_candidate(struct search *s, const size_t *members, size_t count, bang_error *err)
+{
+    const average_request *r = s->r;
+    bang_average_options options = r->options;
+    bang_stream stream = BANG_STREAM_INIT;
+    bang_average *average = NULL;
+    const char *paths[] = {s->candidate};
+    memset(s->weights, 0, r->inputs.count * sizeof *s->weights);
+    for (size_t i = 0; i < count; i++)
+        s->weights[members[i]] = 1 / (double)count;
+    options.weights = s->weights;
+    options.paths = paths;
+    options.hash = 0;
+    stream.threads = (int)s->c->threads;
+    stream.max_memory = r->max_memory;
+    stream.cancel = cli_cancel();
+    drop_files(s);
+    s->failed = average_once(s->c, &options, 1, &stream, &average);
+    int code = s->failed ? bang_fail(err, BANG_EIO, "failed")
+                         : keep_files(s, bang_average_target(average, 0), err);
+    bang_average_free(average);
     return code;
 }
 
@@ -84,26 +164,11 @@ static int score(void *context, double *out, const size_t *members, size_t count
     const average_request *r = s->r;
     const char *path = r->inputs.paths[members[0]];
     if (count > 1) {
-        bang_average_options options = r->options;
-        bang_stream stream = BANG_STREAM_INIT;
-        bang_average *average = NULL;
-        const char *paths[] = {s->candidate};
-        memset(s->weights, 0, r->inputs.count * sizeof *s->weights);
-        for (size_t i = 0; i < count; i++)
-            s->weights[members[i]] = 1 / (double)count;
-        options.weights = s->weights;
-        options.paths = paths;
-        options.hash = 0;
-        stream.threads = (int)s->c->threads;
-        stream.max_memory = r->max_memory;
-        stream.cancel = cli_cancel();
-        int status = average_once(s->c, r, &options, &stream, &average);
-        bang_average_free(average);
-        if (status != CLI_DONE) {
-            s->failed = 1;
-            return bang_fail(err, status == CLI_INTERRUPTED ? BANG_ECANCELLED : BANG_EIO, "failed");
-        }
-        path = s->candidate;
+        int failed = write_candidate(s, members, count, err);
+        if (failed)
+            return failed;
+        /* of shards the index, which comes last */
+        path = r->options.folder ? s->candidate : s->files[s->file_count - 1];
     }
     int code = run_command(out, s, path, err);
     if (code == 0 && !s->c->quiet && !s->c->json) {
@@ -132,28 +197,31 @@ static char *candidate_path(const average_request *r)
     return path.data;
 }
 
-static void remove_candidate(const struct search *s)
+static void remove_candidate(struct search *s)
 {
-    if (!s->candidate)
-        return;
-    if (s->r->options.folder)
+    drop_files(s);
+    if (s->candidate && s->r->options.folder)
         bang_folder_remove(s->candidate, NULL);
-    else
-        remove(s->candidate);
 }
 
-int average_greedy(cli *c, average_request *r, json_t **told, bang_error *err)
+int average_greedy(cli *c, average_request *r, json_t **told)
 {
+    bang_error err = {0};
+    int status = check_all(c, r);
+    if (status != CLI_DONE)
+        return status;
     size_t inputs = r->inputs.count, count = 0;
-    struct search s = {c, r, candidate_path(r), calloc(inputs + 1, sizeof(double)), 0};
+    struct search s = {.c = c,
+                       .r = r,
+                       .candidate = candidate_path(r),
+                       .weights = calloc(inputs + 1, sizeof(double))};
     size_t *members = calloc(inputs + 1, sizeof *members);
     double *scores = calloc(inputs + 1, sizeof *scores), best = 0;
-    int code = s.candidate && s.weights && members && scores ? 0 : bang_fail_memory(err);
+    int code = s.candidate && s.weights && members && scores ? 0 : bang_fail_memory(&err);
     if (code == 0)
-        code = bang_greedy(members, &count, scores, &best, inputs, score, &s, err);
+        code = bang_greedy(members, &count, scores, &best, inputs, score, &s, &err);
     remove_candidate(&s);
-    if (code < 0 && s.failed)
-        err->code = 0; /* said already */
+    status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
     if (code == 0) {
         json_t *single = json_array(), *chosen = json_array();
         memset(r->all_weights, 0, inputs * sizeof *r->all_weights);
@@ -173,5 +241,5 @@ int average_greedy(cli *c, average_request *r, json_t **told, bang_error *err)
     free(s.weights);
     free(members);
     free(scores);
-    return code;
+    return status;
 }

@@ -1,4 +1,5 @@
 /* From what was typed to what it means. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,14 +101,23 @@ static void check_method(cli *c, average_request *r)
     if (r->greedy && (r->alpha || r->weights || r->rule_count))
         cli_problem(c, "--method greedy: chooses the weights itself: leave out --alpha, --weights "
                        "and --rule");
+    if (o->method == BANG_AVERAGE_STOCK && (r->alpha || r->weights || r->rule_count))
+        cli_problem(c, "--method stock: finds the weights itself: leave out --alpha, --weights and "
+                       "--rule");
     if (o->balance != BANG_BALANCE_NONE && (o->method != BANG_AVERAGE_LINEAR || r->greedy))
         cli_problem(c, "--balance: only for --method linear");
-    if (r->target != -1 && o->balance == BANG_BALANCE_NONE)
+    if (!isnan(r->target) && o->balance == BANG_BALANCE_NONE)
         cli_problem(c, "--target: only with --balance");
-    if (r->target != -1 && !(r->target >= 0))
+    if (!isnan(r->target) && !(r->target >= 0))
         cli_problem(c, "--target %g: must be 0 or more", r->target);
+    if (r->scale != 1 && (!base || o->method == BANG_AVERAGE_STOCK))
+        cli_problem(c, "--scale: only for --method task, ties and dare");
+    if (r->density != 0.2 && o->method != BANG_AVERAGE_TIES)
+        cli_problem(c, "--density: only for --method ties");
     if (!(r->density > 0 && r->density <= 1))
         cli_problem(c, "--density %g: must be above 0 and at most 1", r->density);
+    if (r->drop != 0.9 && o->method != BANG_AVERAGE_DARE)
+        cli_problem(c, "--drop: only for --method dare");
     if (!(r->drop >= 0 && r->drop < 1))
         cli_problem(c, "--drop %g: must be at least 0 and below 1", r->drop);
     if (o->scope != BANG_SCOPE_USUAL && o->method != BANG_AVERAGE_SLERP &&
@@ -123,8 +133,13 @@ static void from_alpha(double *weights, double alpha, size_t inputs)
     weights[inputs - 1] = alpha;
 }
 
-static void check_ties(cli *c, const average_request *r, const double *weights)
+/* That the method can use these weights. */
+static void check_usable(cli *c, const average_request *r, const double *weights)
 {
+    if (r->options.method == BANG_AVERAGE_SLERP && r->inputs.count == 2 &&
+        fabs(weights[0] + weights[1] - 1) > 1e-6)
+        cli_problem(c, "weights %g and %g: --method slerp needs 1 - alpha and alpha: give --alpha",
+                    weights[0], weights[1]);
     if (r->options.method != BANG_AVERAGE_TIES && r->options.method != BANG_AVERAGE_FISHER)
         return;
     for (size_t i = 0; i < r->inputs.count; i++)
@@ -157,7 +172,7 @@ static void check_rules(cli *c, average_request *r)
              i++)
             weights[i] = list[i].value;
         if (weights && glob)
-            check_ties(c, r, weights);
+            check_usable(c, r, weights);
         free_list(list);
     }
     r->options.rules = r->made_rules;
@@ -203,7 +218,7 @@ static void check_alphas(cli *c, average_request *r)
             r->paths[i] = with_alpha(r->output, list[i].text);
             r->texts[i] = strdup(list[i].text);
             from_alpha(r->all_weights + i * inputs, list[i].value, inputs);
-            check_ties(c, r, r->all_weights + i * inputs);
+            check_usable(c, r, r->all_weights + i * inputs);
         }
         r->options.output_count = count;
     }
@@ -226,7 +241,7 @@ static void check_weights(cli *c, average_request *r)
     for (size_t i = 0; r->all_weights && i < inputs && count == inputs; i++)
         r->all_weights[i] = list ? list[i].value : 1 / (double)inputs;
     if (r->all_weights)
-        check_ties(c, r, r->all_weights);
+        check_usable(c, r, r->all_weights);
     if (r->paths && r->output)
         r->paths[0] = strdup(r->output);
     if (r->output && strstr(r->output, "{alpha}"))
@@ -248,7 +263,7 @@ void average_check(cli *c, average_request *r)
     check_names(c, r);
     check_method(c, r);
     if (r->alpha && r->weights)
-        cli_problem(c, "--alpha and --weights: one of them");
+        cli_problem(c, "--alpha and --weights: both are given: leave one out");
     if (r->alpha)
         check_alphas(c, r);
     else
@@ -260,7 +275,7 @@ void average_check(cli *c, average_request *r)
     o->scale = r->scale;
     o->density = r->density;
     o->drop = r->drop;
-    o->target = r->target;
+    o->target = isnan(r->target) ? -1 : r->target;
     o->seed = (uint64_t)c->seed;
     o->dtype = r->dtype;
     o->allow_nan = r->allow_nan;

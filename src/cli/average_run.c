@@ -6,8 +6,8 @@
 #include "average.h"
 #include "bang/base/json.h"
 
-int average_once(cli *c, const average_request *r, const bang_average_options *options,
-                 bang_stream *stream, bang_average **kept)
+int average_once(cli *c, const bang_average_options *options, int writes, bang_stream *stream,
+                 bang_average **kept)
 {
     bang_error err = {0};
     bang_average *average = NULL;
@@ -18,7 +18,7 @@ int average_once(cli *c, const average_request *r, const bang_average_options *o
     int code = bang_average_plan(&average, options, stream, &err);
     for (size_t k = 0; code == 0 && options->folder && k < options->output_count; k++)
         code = output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
-    if (code == 0 && !r->dry_run)
+    if (code == 0 && writes)
         code = bang_average_run(average, stream, &err);
     cli_bar_finish(&bar);
     stream->progress = NULL;
@@ -30,6 +30,15 @@ int average_once(cli *c, const average_request *r, const bang_average_options *o
         return cli_fail(c, &err);
     print_lines(c, "", problems);
     return CLI_FAILED;
+}
+
+/* What to open to read an output: of shards it is the index, which comes last. */
+static const char *written(const average_request *r, const bang_average *average, size_t output)
+{
+    const bang_output *target = bang_average_target(average, output);
+    size_t count = bang_output_file_count(target);
+    return r->options.folder || count < 2 ? r->options.paths[output]
+                                          : bang_output_file_path(target, count - 1);
 }
 
 /* What balance found, for scripts. */
@@ -64,7 +73,7 @@ static json_t *result_json(const average_request *r, const bang_average *average
     bang_average_result result = bang_average_get(average);
     json_t *outputs = json_array();
     for (size_t k = 0; k < r->options.output_count; k++)
-        json_array_append_new(outputs, json_string(r->options.paths[k]));
+        json_array_append_new(outputs, json_string(written(r, average, k)));
     json_t *out = json_pack("{sI sI sI sI so so so}", "tensors", (json_int_t)result.tensors,
                             "copied", (json_int_t)result.copied, "bytes_read",
                             (json_int_t)stream->bytes_read, "bytes_written",
@@ -87,8 +96,9 @@ static void print_scales(const bang_average_result *result)
     printf("%12s %12s %10s  %s\n", "|first|", "|change|", "scale", "of");
     for (size_t i = 0; i < result->scale_count; i++) {
         const bang_average_scale *s = &result->scales[i];
-        printf("%12.6g %12.6g %10.6g  %s", s->norm, s->change, s->scale,
-               s->layer ? s->layer : "the model");
+        printf("%12.6g %12.6g %10.6g  ", s->norm, s->change, s->scale);
+        for (const char *at = s->layer ? s->layer : "the model"; *at; at++)
+            putchar((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
         printf(s->input > 1 || result->scales[result->scale_count - 1].input > 1 ? " (input %zu)\n"
                                                                                  : "\n",
                s->input + 1);
@@ -107,7 +117,7 @@ static void print_plan(const average_request *r, const bang_average *average)
     if (r->base.count)
         printf("base    %s: %s, %zu tensors\n", r->base.paths[0], r->base.items[0]->format,
                r->base.items[0]->count);
-    printf("method  %s\n", r->method);
+    printf("method  %s%s\n", r->method, r->greedy ? ": the score decides, shown for all" : "");
     for (size_t k = 0; k < r->options.output_count; k++) {
         const bang_output *output = bang_average_target(average, k);
         for (size_t f = 0; f < bang_output_file_count(output); f++)
@@ -141,10 +151,10 @@ static int print_result(const cli *c, const average_request *r, const bang_avera
     char text[32];
     double bytes = (double)(stream->bytes_read + stream->bytes_written);
     for (size_t k = 0; k < r->options.output_count; k++)
-        printf("%s\n", r->options.paths[k]);
+        printf("%s\n", written(r, average, k));
     printf("%zu tensors (%zu copied), %s read and written", result.tensors, result.copied,
            bytes_text(text, bytes));
-    if (seconds > 0.05)
+    if (bytes >= 1e8) /* less says nothing about the disk */
         printf(" in %.2f s, %.2f GB/s", seconds, bytes / seconds / 1e9);
     printf("\n");
     print_scales(&result);
@@ -154,7 +164,6 @@ static int print_result(const cli *c, const average_request *r, const bang_avera
 int average_go(cli *c, average_request *r)
 {
     double begin = cli_seconds();
-    bang_error err = {0};
     int failed = checkpoints_open(c, &r->inputs) < 0;
     failed = checkpoints_open(c, &r->base) < 0 || failed;
     failed = checkpoints_open(c, &r->fishers) < 0 || failed;
@@ -171,10 +180,10 @@ int average_go(cli *c, average_request *r)
     stream.max_memory = r->max_memory;
     stream.cancel = cli_cancel();
     json_t *told = NULL;
-    if (r->greedy && !r->dry_run && average_greedy(c, r, &told, &err) < 0)
-        return err.code ? cli_fail(c, &err) : CLI_FAILED;
     bang_average *average = NULL;
-    int status = average_once(c, r, &r->options, &stream, &average);
+    int status = r->greedy && !r->dry_run ? average_greedy(c, r, &told) : CLI_DONE;
+    if (status == CLI_DONE)
+        status = average_once(c, &r->options, !r->dry_run, &stream, &average);
     if (status == CLI_DONE)
         status = print_result(c, r, average, &stream, cli_seconds() - begin, told);
     bang_average_free(average);

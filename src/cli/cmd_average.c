@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "average.h"
@@ -47,7 +48,7 @@ static int read_rule(void *target, const char *value, bang_error *err)
 int cmd_average(int argc, char **argv)
 {
     average_request r = {.method = "linear",
-                         .target = -1,
+                         .target = NAN,
                          .scale = 1,
                          .density = 0.2,
                          .drop = 0.9,

@@ -91,30 +91,63 @@ static int stat_above(struct stat *status, char *path)
 {
     for (;;) {
         char *slash = strrchr(path, '/');
-        if (!slash)
-            return stat(".", status);
-        if (slash == path)
-            return stat("/", status);
+        if (!slash || slash == path) {
+            path[0] = slash ? '/' : '.';
+            path[1] = '\0'; /* a path has two bytes at least */
+            return stat(path, status);
+        }
         *slash = '\0';
         if (stat(path, status) == 0)
             return 0;
     }
 }
 
-/* No output may take the place of an input: a later run would not find it. */
-static void check_overwriting(bang_average *a, const char *path)
+static int is_same(const char *path, const struct stat *output)
 {
-    struct stat output, input;
+    struct stat input;
+    return path && stat(path, &input) == 0 && input.st_dev == output->st_dev &&
+           input.st_ino == output->st_ino;
+}
+
+/* No output may take the place of an input, or be mixed with its files: a later run
+ * would not find it. Returns whether it is told. */
+static int check_overwriting(bang_average *a, const char *path)
+{
+    struct stat output;
+    int found = 0;
     if (stat(path, &output) < 0)
-        return;
-    for (size_t f = 0; f < a->feed_count; f++)
-        for (size_t k = 0; k < a->sources[f]->file_count; k++) {
-            const char *from = a->sources[f]->files[k].path;
-            if (from && stat(from, &input) == 0 && input.st_dev == output.st_dev &&
-                input.st_ino == output.st_ino)
-                bang_average_say(&a->problems, "%.500s: is an input too: name another output",
-                                 path);
-        }
+        return 0;
+    for (size_t f = 0; f < a->feed_count && !found; f++) {
+        found = is_same(a->sources[f]->path, &output);
+        for (size_t k = 0; k < a->sources[f]->file_count && !found; k++)
+            found = is_same(a->sources[f]->files[k].path, &output);
+    }
+    if (found)
+        bang_average_say(&a->problems, "%.500s: is an input too: name another output", path);
+    return found;
+}
+
+/* The folder in which a file is to be written must be there; that of an output which
+ * is a folder is made. Leaves the nearest one that exists in path and status. */
+static int check_folder(bang_average *a, struct stat *status, char *path, const char *output)
+{
+    char *slash = strrchr(path, '/');
+    size_t size = strlen(output);
+    struct stat folder = {0};
+    int exists = 1, is_folder = a->options.folder || (size > 0 && output[size - 1] == '/');
+    if (slash && slash != path) {
+        *slash = '\0';
+        exists = stat(path, &folder) == 0;
+        *slash = '/';
+    }
+    if (stat_above(status, path) < 0)
+        return -1; /* opening it will say why */
+    if (!S_ISDIR(status->st_mode))
+        bang_average_say(&a->problems, "%.500s: what should be its folder is a file: name another",
+                         output);
+    else if (!exists && !is_folder)
+        bang_average_say(&a->problems, "%.500s: its folder does not exist: make it first", output);
+    return 0;
 }
 
 /* Room on the disk for all outputs together, file system by file system. */
@@ -129,11 +162,12 @@ static int check_outputs(bang_average *a, bang_error *err)
         char path[4096];
         struct statvfs space;
         unsigned long long need = 0;
-        for (size_t f = 0; f < bang_output_file_count(output); f++)
-            check_overwriting(a, bang_output_file_path(output, f));
+        int told = check_overwriting(a, a->options.paths[k]);
+        for (size_t f = 0; f < bang_output_file_count(output) && !told; f++)
+            told = check_overwriting(a, bang_output_file_path(output, f));
         snprintf(path, sizeof path, "%s", bang_output_file_path(output, 0));
-        if (stat_above(&status[k], path) < 0)
-            continue; /* opening it will say why */
+        if (check_folder(a, &status[k], path, a->options.paths[k]) < 0)
+            continue;
         for (size_t i = 0; i <= k; i++)
             if (status[i].st_dev == status[k].st_dev)
                 need += bang_output_bytes(a->outputs[i]);
@@ -144,8 +178,7 @@ static int check_outputs(bang_average *a, bang_error *err)
             snprintf(other, sizeof other, "%s", bang_output_file_path(a->outputs[i], 0));
             last = last && !(stat_above(&of, other) == 0 && of.st_dev == status[k].st_dev);
         }
-        const char *folder = strchr(path, '/') ? path : ".";
-        if (last && (statvfs(folder, &space) == 0 || statvfs(".", &space) == 0) &&
+        if (last && statvfs(path, &space) == 0 &&
             (unsigned long long)space.f_bavail * space.f_frsize < need)
             bang_average_say(&a->problems,
                              "%.500s: %llu bytes are needed, %llu are free: make room or choose "
@@ -170,12 +203,18 @@ int bang_average_plan(bang_average **out, const bang_average_options *options, b
         code = bang_average_match(a, scan, err);
     if (code == 0) {
         check_weights(a);
+        if (a->problems.size > 0)
+            a->options.hash = 0; /* a refusal does not wait for that */
         code = bang_average_identify(a, err);
     }
     if (code == 0)
         code = plan_outputs(a, err);
     if (code == 0)
         code = check_outputs(a, err);
+    else if (code == BANG_EUSAGE && a->problems.size > 0) { /* one more of them */
+        bang_average_say(&a->problems, "%s", err->message);
+        code = 0;
+    }
     if (code == 0 && (a->problems.failed || a->warnings.failed))
         code = bang_fail_memory(err);
     if (code == 0 && a->problems.size > 0)
@@ -253,7 +292,8 @@ static int check_finite(bang_average *a, bang_error *err)
         if (++tensors <= 10)
             bang_average_say(
                 a->options.allow_nan ? &a->warnings : &a->problems,
-                "tensor \"%.200s\": %llu numbers are NaN or infinite%s", a->tensors[i].name, bad,
+                "tensor \"%.200s\": %llu number%s NaN or infinite%s", a->tensors[i].name, bad,
+                bad == 1 ? " is" : "s are",
                 a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
     }
     if (tensors > 10)
@@ -306,6 +346,14 @@ int bang_average_run(bang_average *a, bang_stream *stream, bang_error *err)
     return code;
 }
 
+static int is_copied(const bang_average_tensor *t, size_t outputs)
+{
+    for (size_t k = 0; k < outputs; k++)
+        if (t->copies[k] == NO_COPY || t->types[t->copies[k]] != t->dtype)
+            return 0;
+    return 1;
+}
+
 bang_average_result bang_average_get(const bang_average *a)
 {
     bang_average_result r = {.tensors = a->count,
@@ -314,7 +362,7 @@ bang_average_result bang_average_get(const bang_average *a)
                              .scales = a->scales,
                              .warnings = a->warnings.data ? a->warnings.data : ""};
     for (size_t i = 0; i < a->count; i++)
-        r.copied += a->tensors[i].kind == TENSOR_COPY;
+        r.copied += is_copied(&a->tensors[i], a->options.output_count);
     for (size_t k = 0; k < a->options.output_count; k++)
         r.bytes += a->outputs && a->outputs[k] ? bang_output_bytes(a->outputs[k]) : 0;
     return r;
@@ -325,22 +373,47 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
     return a->outputs[output];
 }
 
+/* What is done to one tensor: whose bytes it gets, or the weights, output after
+ * output where they differ. */
+static void describe(bang_text *out, const bang_average *a, const bang_average_tensor *t)
+{
+    const bang_average_options *o = &a->options;
+    int alike = 1;
+    for (size_t k = 1; k < o->output_count; k++)
+        alike = alike && t->copies[k] == t->copies[0];
+    if (t->copies[0] != NO_COPY) {
+        for (size_t k = 0; k < (alike ? 1 : o->output_count); k++)
+            bang_text_add(out, "%s%s", k ? ", " : "copy of ", a->sources[t->copies[k]]->path);
+        return;
+    }
+    if (o->method == BANG_AVERAGE_STOCK) {
+        bang_text_add(out, "weights follow from the angles");
+        return;
+    }
+    bang_text_add(out, "%s", t->rule ? "rule:" : "weights");
+    for (size_t k = 0; k < (t->rule ? 1 : o->output_count); k++) {
+        const double *weights = bang_average_weights(a, t, k);
+        for (size_t i = 0; i < o->input_count; i++)
+            bang_text_add(out, "%s%.6g", i ? "," : " ", weights[i]);
+    }
+}
+
 void bang_average_describe(bang_text *out, const bang_average *a)
 {
+    size_t widest = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        size_t length = strlen(a->tensors[i].name);
+        widest = length > widest && length <= 64 ? length : widest;
+    }
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
-        bang_text_add(out, "%-5s %s  ", bang_dtype_name(t->dtype), t->name);
-        if (t->copies[0] != NO_COPY)
-            bang_text_add(out, "copy of %s\n", a->sources[t->copies[0]]->path);
-        else if (a->options.output_count > 1 && !t->rule)
-            bang_text_add(out, "combined, %zu alphas\n", a->options.output_count);
-        else {
-            const double *weights = bang_average_weights(a, t, 0);
-            bang_text_add(out, "weights");
-            for (size_t k = 0; k < a->options.input_count; k++)
-                bang_text_add(out, " %.10g", weights[k]);
-            bang_text_add(out, "%s\n", t->rule ? " by rule" : "");
-        }
+        for (const char *c = t->name; *c; c++) /* a name may hold anything */
+            bang_text_add(out, "%c", (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+        size_t length = strlen(t->name);
+        bang_text_add(out, "%*s  %-7s  ", length < widest ? (int)(widest - length) : 0, "",
+                      bang_dtype_name(t->dtype));
+        describe(out, a, t);
+        bang_text_add(out, "\n");
     }
 }
 
@@ -352,6 +425,7 @@ void bang_average_free(bang_average *a)
         bang_output_free(a->outputs[k]);
     json_decref(a->files);
     json_decref(a->base_files);
+    json_decref(a->fisher_files);
     bang_text_release(&a->problems);
     bang_text_release(&a->warnings);
     bang_arena_release(&a->arena);

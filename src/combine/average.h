@@ -23,6 +23,7 @@ typedef struct bang_average_tensor {
     bang_dtype dtype;  /* of the output */
     int rank;
     const size_t *shape;
+    int partial;        /* not all have it */
     const double *rule; /* weights that a rule gives, or NULL */
     double *weights;    /* (output_count, feed_count) of a linear combination; NULL: not one */
     size_t group;       /* what it is measured with */
@@ -48,12 +49,21 @@ struct bang_average {
     bang_average_scale *scales;
     size_t scale_count;
     double target;
-    json_t *files, *base_files; /* what recipes tell of the inputs */
+    json_t *files, *base_files, *fisher_files; /* what recipes tell of them */
     bang_text problems, warnings;
 };
 
 /* average_match.c: which tensors there are, and what happens to each. */
 int bang_average_match(bang_average *a, bang_stream *scan, bang_error *err);
+/* average_copies.c: from which input tensors without arithmetic come; for those that
+ * must be equal the comparison follows. */
+void bang_average_choose_copies(bang_average *a);
+int bang_average_compare_copies(bang_average *a, bang_stream *scan, bang_error *err);
+/* The outputs' bytes are those of one feed. */
+void bang_average_copy_from(const bang_average *a, bang_average_tensor *tensor, size_t feed);
+/* A counter of the batches that batch norm has seen: no weight, whatever its type. */
+int bang_average_is_counter(const bang_average_tensor *tensor);
+int bang_average_same_shape(const bang_entry *a, const bang_entry *b);
 /* average_measure.c: norms, angles, thresholds; then the weights of every tensor. */
 int bang_average_measure(bang_average *a, bang_stream *stream, bang_error *err);
 /* The weights that options and rules give a tensor in an output: (input_count). */
@@ -65,7 +75,19 @@ int bang_average_has_base(const bang_average *a);
 int bang_average_identify(bang_average *a, bang_error *err);
 int bang_average_recipe(json_t **out, const bang_average *a, size_t output, bang_error *err);
 
+/* Names that have the same thing wrong: the first few, then how many more. */
+typedef struct bang_average_names {
+    bang_text list;
+    size_t count;
+} bang_average_names;
+void bang_average_add_name(bang_average_names *names, const char *name);
+/* Adds a line with them, if there are any, and releases them. */
+void bang_average_end_names(bang_average_names *names, bang_text *to, const char *what,
+                            const char *advice);
+
 /* Adds a line to problems or warnings. */
 void bang_average_say(bang_text *to, const char *format, ...) BANG_PRINTF(2, 3);
+/* A name may hold anything: what would steer a terminal becomes ?. */
+void bang_average_clean(char *text);
 
 #endif

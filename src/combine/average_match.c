@@ -14,31 +14,31 @@ enum { SHOWN = 5 }; /* tensors that are named of each kind of problem */
 
 void bang_average_say(bang_text *to, const char *format, ...)
 {
-    char line[1024];
+    char line[4096]; /* holds all that end_names puts together */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    for (char *c = line; *c; c++) /* a name may hold anything */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    bang_average_clean(line);
     bang_text_add(to, "%s\n", line);
 }
 
-/* Names that have the same thing wrong: the first few, then how many more. */
-struct names {
-    bang_text list;
-    size_t count;
-};
+void bang_average_clean(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
 
-static void add_name(struct names *names, const char *name)
+void bang_average_add_name(bang_average_names *names, const char *name)
 {
     if (names->count < SHOWN)
         bang_text_add(&names->list, "%s%.200s", names->count ? ", " : "", name);
     names->count++;
 }
 
-static void end_names(struct names *names, bang_text *to, const char *what, const char *advice)
+void bang_average_end_names(bang_average_names *names, bang_text *to, const char *what,
+                            const char *advice)
 {
     char more[64] = "";
     if (names->count > SHOWN)
@@ -62,8 +62,7 @@ const double *bang_average_weights(const bang_average *a, const bang_average_ten
 
 static const char *file_of(const bang_average *a, size_t feed)
 {
-    const char *path = a->sources[feed]->path;
-    return path;
+    return a->sources[feed]->path;
 }
 
 static void shape_text(char *out, size_t size, const bang_entry *entry)
@@ -75,20 +74,12 @@ static void shape_text(char *out, size_t size, const bang_entry *entry)
         snprintf(out + used, size - used, "%s)", entry->rank == 1 ? "," : "");
 }
 
-static int same_shape(const bang_entry *a, const bang_entry *b)
+/* All inputs may have what the base lacks, such as a head: with it nothing can be
+ * computed, and the caller may have said what to do. */
+static int lacks_base(const bang_average *a, const bang_entry *entry)
 {
-    if (a->rank != b->rank)
-        return 0;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i])
-            return 0;
-    return 1;
-}
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
+    return bang_average_has_base(a) && a->options.on_missing != BANG_MISSING_ERROR &&
+           bang_dtype_is_real(entry->dtype) && !bang_checkpoint_find(a->sources[0], entry->name);
 }
 
 /* Names that only some of the inputs have: a problem, unless the caller said
@@ -103,7 +94,7 @@ static int list_tensors(bang_average *a, bang_error *err)
         return bang_fail_memory(err);
     for (size_t i = 0; i < inputs; i++) {
         const bang_checkpoint *c = a->sources[a->first_input + i];
-        struct names lacking = {0};
+        bang_average_names lacking = {0};
         char what[1200];
         for (size_t e = 0; e < c->count; e++) {
             const char *name = c->entries[e].name;
@@ -116,19 +107,24 @@ static int list_tensors(bang_average *a, bang_error *err)
             }
             if (first != i) /* told when that one was looked at */
                 continue;
-            if (have < inputs)
-                add_name(&lacking, name);
-            if (have == inputs || a->options.on_missing == BANG_MISSING_KEEP)
+            int partial = have < inputs || lacks_base(a, &c->entries[e]);
+            if (partial)
+                bang_average_add_name(&lacking, name);
+            if (!partial || a->options.on_missing == BANG_MISSING_KEEP) {
+                a->tensors[a->count].partial = partial;
                 a->tensors[a->count++].name = name;
+            }
         }
-        snprintf(what, sizeof what, "%.1000s: has tensors that not all inputs have", c->path);
+        snprintf(what, sizeof what, "%.1000s: has tensors that not all have", c->path);
         if (a->options.on_missing == BANG_MISSING_ERROR)
-            end_names(&lacking, &a->problems, what,
-                      "the models differ, or one is in another layout: bang convert, or "
-                      "--on-missing keep or drop");
+            bang_average_end_names(
+                &lacking, &a->problems, what,
+                "the models differ, or one is in another layout: bang convert, or "
+                "--on-missing keep or drop");
         else
-            end_names(&lacking, &a->warnings, what,
-                      a->options.on_missing == BANG_MISSING_KEEP ? "kept" : "left out");
+            bang_average_end_names(&lacking, &a->warnings, what,
+                                   a->options.on_missing == BANG_MISSING_KEEP ? "kept"
+                                                                              : "left out");
     }
     if (a->count == 0)
         bang_average_say(&a->problems,
@@ -140,16 +136,26 @@ static int list_tensors(bang_average *a, bang_error *err)
 
 /* Other problems with one tensor, collected by kind. */
 struct trouble {
-    struct names shapes, types, base, fisher, batches, statistics;
-    char shape[1400], type[1400]; /* of the first that has it */
+    bang_average_names shapes, types, kinds, base, fisher;
+    char shape[1400], type[1400], kind[1400]; /* of the first that has it */
 };
+
+static void add_types(bang_average_names *names, char *what, size_t size, const bang_average *a,
+                      const bang_average_tensor *t, size_t feed)
+{
+    if (names->count == 0)
+        snprintf(what, size, "number types differ (%s in %.200s, %s in %.200s)",
+                 bang_dtype_name(t->feeds[a->first_input].entry->dtype), file_of(a, a->first_input),
+                 bang_dtype_name(t->feeds[feed].entry->dtype), file_of(a, feed));
+    bang_average_add_name(names, t->name);
+}
 
 static void check_feed(bang_average *a, bang_average_tensor *t, size_t feed,
                        struct trouble *trouble)
 {
     const bang_entry *first = t->feeds[a->first_input].entry, *entry = t->feeds[feed].entry;
     int fisher = feed >= a->first_input + a->options.input_count;
-    if (!same_shape(first, entry)) {
+    if (!bang_average_same_shape(first, entry)) {
         char one[400], other[400];
         shape_text(one, sizeof one, first);
         shape_text(other, sizeof other, entry);
@@ -157,35 +163,20 @@ static void check_feed(bang_average *a, bang_average_tensor *t, size_t feed,
             snprintf(trouble->shape, sizeof trouble->shape,
                      "shapes differ (%s in %.200s, %s in %.200s)", one, file_of(a, a->first_input),
                      other, file_of(a, feed));
-        add_name(&trouble->shapes, t->name);
-    } else if (fisher ? !bang_dtype_is_real(entry->dtype)
-                      : entry->dtype != first->dtype &&
-                            !(a->options.dtype >= 0 && bang_dtype_is_real(entry->dtype) &&
-                              bang_dtype_is_real(first->dtype))) {
-        if (trouble->types.count == 0)
-            snprintf(trouble->type, sizeof trouble->type,
-                     "number types differ (%s in %.200s, %s in %.200s)",
-                     bang_dtype_name(first->dtype), file_of(a, a->first_input),
-                     bang_dtype_name(entry->dtype), file_of(a, feed));
-        add_name(&trouble->types, t->name);
-    }
-}
-
-/* Its bytes are those of one feed. */
-static void copy_from(const bang_average *a, bang_average_tensor *t, size_t feed)
-{
-    for (size_t o = 0; o < a->options.output_count; o++)
-        t->copies[o] = feed;
-    for (size_t f = 0; f < a->feed_count; f++)
-        if (f != feed)
-            t->feeds[f].entry = NULL;
+        bang_average_add_name(&trouble->shapes, t->name);
+    } else if (fisher || entry->dtype == first->dtype)
+        return;
+    else if (!bang_dtype_is_real(entry->dtype) || !bang_dtype_is_real(first->dtype))
+        add_types(&trouble->kinds, trouble->kind, sizeof trouble->kind, a, t, feed);
+    else if (a->options.dtype < 0)
+        add_types(&trouble->types, trouble->type, sizeof trouble->type, a, t, feed);
 }
 
 /* The entries of a tensor in all feeds; those that are not needed stay NULL. */
 static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *trouble,
                       bang_error *err)
 {
-    size_t inputs = a->options.input_count, have = 0;
+    size_t inputs = a->options.input_count;
     t->feeds = bang_arena_alloc(&a->arena, a->feed_count, sizeof *t->feeds);
     t->types = bang_arena_alloc(&a->arena, a->feed_count, sizeof *t->types);
     t->bad = bang_arena_alloc(&a->arena, a->options.output_count, sizeof *t->bad);
@@ -199,10 +190,8 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
         bang_feed *feed = &t->feeds[f];
         feed->checkpoint = a->sources[f];
         feed->entry = bang_checkpoint_find(a->sources[f], t->name);
-        if (f >= a->first_input && f < a->first_input + inputs && feed->entry) {
-            have++;
-            first = first ? first : feed->entry;
-        }
+        if (f >= a->first_input && f < a->first_input + inputs && !first)
+            first = feed->entry;
         if (feed->entry)
             t->types[f] = feed->entry->dtype;
     }
@@ -211,129 +200,45 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
     t->rank = first->rank;
     t->shape = first->shape;
     t->key = bang_block_key(t->name);
-    t->kind = real && have == inputs ? TENSOR_MIX : TENSOR_COPY;
-    if (have < inputs) { /* kept from the first that has it */
+    t->kind = real && !t->partial && !bang_average_is_counter(t) ? TENSOR_MIX : TENSOR_COPY;
+    if (t->partial) { /* kept from the first that has it */
         for (size_t f = 0; f < a->feed_count; f++) {
             if (t->feeds[f].entry == first)
-                copy_from(a, t, f);
+                bang_average_copy_from(a, t, f);
         }
         return 0;
     }
+    int no_fisher = 0;
     for (size_t f = 0; f < a->feed_count; f++) {
-        int fisher = f >= a->first_input + inputs;
-        if (!t->feeds[f].entry && t->kind == TENSOR_MIX)
-            add_name(fisher ? &trouble->fisher : &trouble->base, t->name);
-        else if (t->feeds[f].entry && (t->kind == TENSOR_MIX || !fisher))
-            check_feed(a, t, f, trouble);
-        if (t->kind == TENSOR_COPY && (f < a->first_input || fisher))
+        int fisher = f >= a->first_input + inputs, input = f >= a->first_input && !fisher;
+        const bang_entry *entry = t->feeds[f].entry;
+        if (t->kind == TENSOR_COPY && !input)
             t->feeds[f].entry = NULL;
+        else if (fisher && (!entry || !bang_dtype_is_real(entry->dtype)))
+            no_fisher = 1;
+        else if (!entry)
+            bang_average_add_name(&trouble->base, t->name);
+        else
+            check_feed(a, t, f, trouble);
     }
-    if (t->kind == TENSOR_COPY && ends_with(t->name, "num_batches_tracked"))
-        add_name(&trouble->batches, t->name);
-    if (t->kind == TENSOR_MIX &&
-        (ends_with(t->name, "running_mean") || ends_with(t->name, "running_var")))
-        add_name(&trouble->statistics, t->name);
+    if (no_fisher)
+        bang_average_add_name(&trouble->fisher, t->name);
     return 0;
 }
 
 static void tell_trouble(bang_average *a, struct trouble *t)
 {
-    end_names(&t->shapes, &a->problems, t->shape, "only tensors of one shape can be combined");
-    end_names(&t->types, &a->problems, t->type, "say what to write with --dtype f32, f16 or bf16");
-    end_names(&t->base, &a->problems, "the base lacks tensors", "it must be of the same model");
-    end_names(&t->fisher, &a->problems, "Fisher weights are missing or no numbers",
-              "every input needs a file with the same names and shapes");
-    end_names(&t->batches, &a->warnings, "counters of batches", "taken from the last input");
-    end_names(&t->statistics, &a->warnings, "running statistics of batch norm were combined",
-              "recompute them with a pass over training data");
-}
-
-/* Which input a tensor without arithmetic comes from; for those that must be
- * equal the comparison follows. */
-static void choose_copies(bang_average *a)
-{
-    size_t last = a->first_input + a->options.input_count - 1;
-    for (size_t i = 0; i < a->count; i++) {
-        bang_average_tensor *t = &a->tensors[i];
-        if (t->kind != TENSOR_COPY || t->copies[0] != NO_COPY)
-            continue;
-        int is_last = a->options.on_integer == BANG_CHOOSE_LAST ||
-                      (ends_with(t->name, "num_batches_tracked") &&
-                       a->options.on_integer != BANG_CHOOSE_FIRST);
-        if (is_last || a->options.on_integer == BANG_CHOOSE_FIRST)
-            copy_from(a, t, is_last ? last : a->first_input);
-    }
-}
-
-struct comparison {
-    const bang_average *average;
-    const size_t *tensors; /* (items) which tensor an item is */
-    unsigned char *differs;
-};
-
-static void compare_block(void *context, size_t item, uint64_t first, size_t count,
-                          const void *const *in, void *partial)
-{
-    const struct comparison *c = context;
-    const bang_average *a = c->average;
-    const bang_average_tensor *t = &a->tensors[c->tensors[item]];
-    size_t size = count * bang_entry_step(t->feeds[a->first_input].entry);
-    (void)first;
-    for (size_t i = 1; i < a->options.input_count; i++)
-        if (memcmp(in[a->first_input], in[a->first_input + i], size) != 0)
-            *(unsigned char *)partial = 1;
-}
-
-static void compare_fold(void *context, size_t item, const void *partial)
-{
-    const struct comparison *c = context;
-    c->differs[item] |= *(const unsigned char *)partial;
-}
-
-/* All inputs can be read side by side. */
-static int alike(const bang_average *a, const bang_average_tensor *t)
-{
-    const bang_entry *first = t->feeds[a->first_input].entry;
-    for (size_t i = 1; i < a->options.input_count; i++) {
-        const bang_entry *entry = t->feeds[a->first_input + i].entry;
-        if (!entry || entry->dtype != first->dtype || !same_shape(first, entry))
-            return 0;
-    }
-    return 1;
-}
-
-/* Tensors without arithmetic must be equal. */
-static int compare_copies(bang_average *a, bang_stream *scan, bang_error *err)
-{
-    bang_stream_item *items = calloc(a->count + 1, sizeof *items);
-    size_t *tensors = calloc(a->count + 1, sizeof *tensors), count = 0;
-    unsigned char *differs = calloc(a->count + 1, 1);
-    struct names names = {0};
-    int code = items && tensors && differs ? 0 : bang_fail_memory(err);
-    for (size_t i = 0; code == 0 && i < a->count; i++) {
-        bang_average_tensor *t = &a->tensors[i];
-        if (t->kind != TENSOR_COPY || t->copies[0] != NO_COPY || !alike(a, t))
-            continue;
-        items[count] = (bang_stream_item){
-            .feeds = t->feeds, .count = bang_entry_count(t->feeds[a->first_input].entry)};
-        tensors[count++] = i;
-    }
-    struct comparison comparison = {a, tensors, differs};
-    if (code == 0 && count > 0)
-        code = bang_stream_scan(scan, items, count, a->feed_count, 1, compare_block, compare_fold,
-                                &comparison, err);
-    for (size_t k = 0; code == 0 && k < count; k++) {
-        bang_average_tensor *t = &a->tensors[tensors[k]];
-        if (differs[k])
-            add_name(&names, t->name);
-        copy_from(a, t, a->first_input);
-    }
-    end_names(&names, &a->problems, "integers or types without arithmetic differ",
-              "they cannot be averaged: --on-integer first or last says whose to take");
-    free(items);
-    free(tensors);
-    free(differs);
-    return code;
+    bang_average_end_names(&t->shapes, &a->problems, t->shape,
+                           "only tensors of one shape can be combined");
+    bang_average_end_names(&t->types, &a->problems, t->type,
+                           "say what to write with --dtype f32, f16 or bf16");
+    bang_average_end_names(&t->kinds, &a->problems, t->kind,
+                           "only real numbers are converted: make the files alike");
+    bang_average_end_names(&t->base, &a->problems, "the base lacks tensors",
+                           "it must be of the same model, or --on-missing keep or drop");
+    bang_average_end_names(&t->fisher, &a->problems,
+                           "Fisher weights are missing or no real numbers",
+                           "every input needs a file with the same names and shapes");
 }
 
 static void apply_rules(bang_average *a)
@@ -399,10 +304,10 @@ int bang_average_match(bang_average *a, bang_stream *scan, bang_error *err)
     tell_trouble(a, &trouble);
     if (code == 0) {
         apply_rules(a);
-        choose_copies(a);
+        bang_average_choose_copies(a);
         code = group(a, err);
     }
     if (code == 0)
-        code = compare_copies(a, scan, err);
+        code = bang_average_compare_copies(a, scan, err);
     return code;
 }

@@ -180,7 +180,7 @@ static double median_change(const bang_average *a, size_t inputs, bang_error *er
     for (size_t g = 0; g < a->group_count; g++) {
         const double *gram = a->grams + g * inputs * inputs;
         for (size_t i = 1; i < inputs; i++)
-            if (gram[0] > 0 && gram[i * inputs + i] > 0)
+            if (gram[0] > 0 && gram[i * inputs + i] > 0 && isfinite(gram[i * inputs + i]))
                 list[count++] = sqrt(gram[i * inputs + i] / gram[0]);
     }
     qsort(list, count, sizeof *list, by_value);
@@ -195,7 +195,8 @@ static double median_change(const bang_average *a, size_t inputs, bang_error *er
 static double scale_for(double target, double norm, double change)
 {
     double scale = change > 0 ? target * (norm / change) : 1;
-    return norm > 0 && isfinite(scale) ? scale : 1;
+    /* an infinite change is not scaled away: it has to show in the output */
+    return norm > 0 && isfinite(change) && isfinite(scale) ? scale : 1;
 }
 
 /* Fills scales: for the model, or for every layer. */

@@ -15,30 +15,41 @@ static const char *const methods[] = {
     [BANG_AVERAGE_FISHER] = "fisher",
 };
 
-/* The files of one checkpoint. */
-static int add_files(json_t *list, const bang_checkpoint *c, int hash, bang_error *err)
+/* What is told of one file. */
+static int describe_file(json_t **out, const bang_checkpoint_file *file, int hash, bang_error *err)
 {
-    for (size_t i = 0; i < c->file_count; i++) {
-        const bang_checkpoint_file *file = &c->files[i];
-        if (!file->path) /* a member of a zip */
-            continue;
-        json_t *entry = json_pack("{ss sI}", "file", file->name, "bytes", (json_int_t)file->size);
-        if (!entry)
-            return bang_fail(err, BANG_EDATA, "%s: its name is no UTF-8: rename it", file->path);
-        if (file->header_digest[0])
-            json_object_set_new(entry, "header_sha256", json_string(file->header_digest));
-        int code = 0;
-        char digest[BANG_DIGEST_TEXT];
-        if (hash)
-            code = bang_digest_file(digest, file->path, err);
-        if (code == 0 && hash)
-            json_object_set_new(entry, "sha256", json_string(digest));
-        if (json_array_append_new(list, entry) < 0 && code == 0)
-            code = bang_fail_memory(err);
-        if (code < 0)
-            return code;
-    }
+    char digest[BANG_DIGEST_TEXT];
+    if (hash && bang_digest_file(digest, file->path, err) < 0)
+        return err->code;
+    *out = json_pack("{ss sI}", "file", file->name, "bytes", (json_int_t)file->size);
+    if (!*out)
+        return bang_fail(err, BANG_EDATA, "%s: its name is no UTF-8: rename it", file->path);
+    if (file->header_digest[0])
+        json_object_set_new(*out, "header_sha256", json_string(file->header_digest));
+    if (hash)
+        json_object_set_new(*out, "sha256", json_string(digest));
     return 0;
+}
+
+/* One entry for a checkpoint: its file, or the list of its shards. */
+static int add_checkpoint(json_t *list, const bang_checkpoint *c, int hash, bang_error *err)
+{
+    json_t *files = json_array(), *entry = NULL;
+    int code = files ? 0 : bang_fail_memory(err);
+    for (size_t i = 0; code == 0 && i < c->file_count; i++) {
+        if (!c->files[i].path) /* a member of a zip */
+            continue;
+        code = describe_file(&entry, &c->files[i], hash, err);
+        if (code == 0 && json_array_append_new(files, entry) < 0)
+            code = bang_fail_memory(err);
+    }
+    if (code == 0) {
+        entry = json_array_size(files) == 1 ? json_incref(json_array_get(files, 0))
+                                            : json_pack("{sO}", "shards", files);
+        code = json_array_append_new(list, entry) < 0 ? bang_fail_memory(err) : 0;
+    }
+    json_decref(files);
+    return code;
 }
 
 static json_t *numbers(const double *values, size_t count)
@@ -70,6 +81,12 @@ static void add_settings(json_t *recipe, const bang_average *a)
         json_object_set_new(recipe, "target",
                             o->target >= 0 ? bang_json_number(o->target) : json_string("median"));
     }
+    if (o->on_integer != BANG_CHOOSE_ERROR)
+        json_object_set_new(recipe, "on_integer",
+                            json_string(o->on_integer == BANG_CHOOSE_FIRST ? "first" : "last"));
+    if (o->on_missing != BANG_MISSING_ERROR)
+        json_object_set_new(recipe, "on_missing",
+                            json_string(o->on_missing == BANG_MISSING_KEEP ? "keep" : "drop"));
     if (o->dtype >= 0)
         json_object_set_new(recipe, "dtype", json_string(bang_dtype_name((bang_dtype)o->dtype)));
     if (o->rule_count > 0) {
@@ -86,11 +103,14 @@ int bang_average_identify(bang_average *a, bang_error *err)
     const bang_average_options *o = &a->options;
     a->files = json_array();
     a->base_files = json_array();
-    int code = a->files && a->base_files ? 0 : bang_fail_memory(err);
+    a->fisher_files = json_array();
+    int code = a->files && a->base_files && a->fisher_files ? 0 : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < o->input_count; i++)
-        code = add_files(a->files, o->inputs[i], o->hash, err);
+        code = add_checkpoint(a->files, o->inputs[i], o->hash, err);
     if (code == 0 && bang_average_has_base(a))
-        code = add_files(a->base_files, o->base, o->hash, err);
+        code = add_checkpoint(a->base_files, o->base, o->hash, err);
+    for (size_t i = 0; code == 0 && o->method == BANG_AVERAGE_FISHER && i < o->input_count; i++)
+        code = add_checkpoint(a->fisher_files, o->fishers[i], o->hash, err);
     return code;
 }
 
@@ -104,7 +124,9 @@ int bang_average_recipe(json_t **out, const bang_average *a, size_t output, bang
     json_object_set_new(recipe, "method", json_string(methods[o->method]));
     json_object_set(recipe, "inputs", a->files);
     if (bang_average_has_base(a))
-        json_object_set(recipe, "base", a->base_files);
+        json_object_set(recipe, "base", json_array_get(a->base_files, 0));
+    if (o->method == BANG_AVERAGE_FISHER)
+        json_object_set(recipe, "fisher", a->fisher_files);
     if (o->method != BANG_AVERAGE_STOCK)
         json_object_set_new(recipe, "weights",
                             numbers(o->weights + output * o->input_count, o->input_count));

@@ -7,19 +7,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bang/base/arena.h"
 #include "store/checkpoint.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BANG_SANITIZED 1
+#elif defined(__has_feature)
+#define BANG_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define BANG_SANITIZED 0
+#endif
 
 enum {
     UNIT_MOST = 1 << 20,     /* bytes of an output that are made at a time */
     DEPTH = 4,               /* units under way per worker that has a ring */
     PLAIN_WORKERS = 8,       /* without rings: as many as the disk likes to see at once */
-    OVERHEAD = 3 << 20,      /* stacks, rings, lists of pieces */
+    OVERHEAD = 5 << 20,      /* a large page that is not full, stacks, rings, lists of pieces */
     MEMORY_USUAL = 64000000, /* where the caller says nothing */
 };
 
 /* Bytes of this process that are in memory now; 0 where it cannot be told. */
 static uint64_t resident(void)
 {
+#if BANG_SANITIZED /* then most of it is the sanitizer's, and grows with what was freed */
+    return 0;
+#endif
     unsigned long long total = 0, pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
@@ -71,17 +83,31 @@ static int divide_memory(bang_stream_run *run, size_t wanted, size_t *units, ban
                      (unsigned long long)((base + need) / 1000000 + 1));
 }
 
-static int init_unit(bang_stream_run *run, bang_unit *unit)
+/* Buffers of all units in one piece, on large pages where they can be had: for
+ * every request the kernel holds each page. */
+static char *buffers(const bang_stream_run *run, size_t units)
+{
+    enum { LARGE = 2 << 20 };
+    size_t size = units * (run->inputs * run->capacity + run->output_count * run->unit_bytes);
+    size = (size + LARGE - 1) / LARGE * LARGE;
+    char *memory = aligned_alloc(LARGE, size ? size : LARGE);
+    if (memory)
+        bang_memory_large(memory, size);
+    return memory;
+}
+
+/* Takes the unit's buffers from *memory on. */
+static int init_unit(bang_stream_run *run, bang_unit *unit, char **memory)
 {
     unit->buffers = calloc(run->inputs + 1, sizeof *unit->buffers);
     unit->outputs = calloc(run->output_count + 1, sizeof *unit->outputs);
     unit->writes = calloc(run->output_count + 1, sizeof *unit->writes);
     unit->in = calloc(run->inputs + 1, sizeof *unit->in);
     int ok = unit->buffers && unit->outputs && unit->writes && unit->in;
-    for (size_t i = 0; ok && i < run->inputs; i++)
-        ok = (unit->buffers[i] = aligned_alloc(BANG_PAGE, run->capacity)) != NULL;
-    for (size_t i = 0; ok && i < run->output_count; i++)
-        ok = (unit->outputs[i] = aligned_alloc(BANG_PAGE, run->unit_bytes)) != NULL;
+    for (size_t i = 0; ok && i < run->inputs; i++, *memory += run->capacity)
+        unit->buffers[i] = *memory;
+    for (size_t i = 0; ok && i < run->output_count; i++, *memory += run->unit_bytes)
+        unit->outputs[i] = *memory;
     if (ok && !run->make) {
         /* next_scan ends a unit once its partials reach this. */
         unit->partials = malloc(BANG_UNIT_LEAST + 2 * run->partial_size + 1);
@@ -142,8 +168,11 @@ static int go(bang_stream_run *run, bang_error *err)
     bang_unit *all = calloc(units + 1, sizeof *all);
     if (code == 0 && (!workers || !all))
         code = bang_fail_memory(err);
+    char *memory = code == 0 ? buffers(run, units) : NULL, *free_memory = memory;
+    if (code == 0 && !memory)
+        code = bang_fail_memory(err);
     for (size_t u = 0; code == 0 && u < units; u++)
-        if (init_unit(run, &all[u]) < 0)
+        if (init_unit(run, &all[u], &free_memory) < 0)
             code = bang_fail_memory(err);
     for (size_t w = 0; code == 0 && w < count; w++) {
         workers[w] =
@@ -159,13 +188,18 @@ static int go(bang_stream_run *run, bang_error *err)
         code = run_workers(run, workers, count);
         if (code < 0 && err)
             *err = run->err;
+        /* Never a file with a hole that nobody noticed. */
+        if (code == 0 &&
+            (bang_stream_next(run, &all[0], err) != 0 || run->finished != run->next_number))
+            code = bang_fail(err, BANG_EIO, "stream: work was left undone: please report this");
     }
     for (size_t w = 0; workers && w < count; w++)
         if (workers[w].ring != ring)
             bang_ring_close(workers[w].ring);
     bang_ring_close(ring);
     for (size_t u = 0; all && u < units; u++)
-        bang_unit_release(&all[u], run->inputs, run->output_count);
+        bang_unit_release(&all[u]);
+    free(memory);
     free(all);
     free(workers);
     return code;

@@ -10,15 +10,11 @@
 
 size_t bang_unit_capacity(size_t bytes)
 {
-    return (bytes + bytes / 4 + (size_t)8 * BANG_PAGE) / BANG_PAGE * BANG_PAGE;
+    return (bytes + bytes / 8 + (size_t)8 * BANG_PAGE) / BANG_PAGE * BANG_PAGE;
 }
 
-void bang_unit_release(bang_unit *unit, size_t inputs, size_t outputs)
+void bang_unit_release(bang_unit *unit)
 {
-    for (size_t i = 0; unit->buffers && i < inputs; i++)
-        free(unit->buffers[i]);
-    for (size_t i = 0; unit->outputs && i < outputs; i++)
-        free(unit->outputs[i]);
     free((void *)unit->in);
     free((void *)unit->buffers);
     free((void *)unit->outputs);

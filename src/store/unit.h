@@ -37,7 +37,7 @@ typedef struct bang_unit {
     const char **where; /* (pieces, inputs) where the numbers of a piece are */
     size_t where_capacity;
     const void **in;      /* (inputs) what the caller is shown */
-    char **buffers;       /* (inputs) */
+    char **buffers;       /* (inputs) borrowed, as are the next */
     char **outputs;       /* (outputs) */
     char *partials;       /* (blocks, partial_size) of a scan */
     size_t file;          /* of the outputs */
@@ -60,11 +60,11 @@ int bang_unit_read(bang_unit *unit, const bang_stream_item *items, size_t inputs
 int bang_unit_read_done(bang_run *run, bang_error *err);
 int bang_unit_write_done(bang_output_file *file, bang_request *request, bang_error *err);
 
-void bang_unit_release(bang_unit *unit, size_t inputs, size_t outputs);
+void bang_unit_release(bang_unit *unit);
 
 /* Bytes that a buffer needs for so many bytes of numbers: pages are read whole,
  * but never for less than BANG_DIRECT_LEAST. */
-enum { BANG_DIRECT_LEAST = 65536 };
+enum { BANG_DIRECT_LEAST = 131072 };
 size_t bang_unit_capacity(size_t bytes);
 
 #endif

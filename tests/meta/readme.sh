@@ -2,7 +2,8 @@
 # What the documents show is what happens. In every ```console block of
 # README.md and docs/*.md a line `$ COMMAND` is run and the lines below it must
 # be its output; a line `...` stands for any lines. A block ```console skip is
-# not run. A document has one fresh folder for all its commands.
+# not run. A document has one fresh folder for all its commands; tests/make_samples.sh
+# puts into it what they take for granted.
 #     readme.sh [FILE.md ...]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -60,6 +61,7 @@ run() {
     steps=$(mktemp -d "$work/steps.XXXXXX")
     folder=$(mktemp -d "$work/folder.XXXXXX")
     split "$1" "$steps"
+    "$here/../make_samples.sh" "$folder" || { echo "no sample files"; return 1; }
     n=1
     while [ -f "$steps/$n.command" ]; do
         (cd "$folder" && sh "$steps/$n.command" </dev/null >"$steps/$n.actual" 2>&1)

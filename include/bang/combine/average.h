@@ -7,8 +7,9 @@
  *     options.paths = (const char *[]){"out.safetensors"};
  *     options.output_count = 1;
  *     bang_average *average;
- *     if (bang_average_plan(&average, &options, &stream, &err) == 0)  // all checks, nothing
- * written bang_average_run(average, &stream, &err); bang_average_free(average);
+ *     if (bang_average_plan(&average, &options, &stream, &err) == 0)   // writes nothing
+ *         bang_average_run(average, &stream, &err);
+ *     bang_average_free(average);
  *
  * With x_i the inputs, w_i their weights, b the base, d_i = x_i - b and s the scale:
  *
@@ -56,14 +57,16 @@ typedef enum bang_average_balance {
     BANG_BALANCE_LAYER_NORM,
 } bang_average_balance;
 
-/* From which input a tensor without arithmetic is taken when they differ. */
+/* From which input a tensor without arithmetic is taken when they differ. Counters of
+ * batches (*.num_batches_tracked) are never an error: ERROR takes those of the last
+ * input that has a weight. */
 typedef enum bang_average_choice {
     BANG_CHOOSE_ERROR,
     BANG_CHOOSE_FIRST,
     BANG_CHOOSE_LAST,
 } bang_average_choice;
 
-/* Tensors that not all inputs have. */
+/* Tensors that not all inputs have, or that the base lacks. */
 typedef enum bang_average_missing {
     BANG_MISSING_ERROR,
     BANG_MISSING_KEEP, /* from the first that has it */

@@ -1,0 +1,115 @@
+# Greedy soup with scorers whose answers are known beforehand.
+# shellcheck source=/dev/null disable=SC2154
+. "$here/numpy.inc"
+$python - <<'END'
+import numpy as np
+import read_checkpoint as r
+f = np.float32
+for name, value, tracked in (("a", 0, 1), ("b", 8, 2), ("c", 4, 3), ("d", 1, 4), ("it's c", 4, 3)):
+    r.write(name + ".safetensors", {"x": np.full(3, value, f), "bn.running_mean": np.ones(1, f),
+                                    "bn.num_batches_tracked": np.array(tracked)})
+END
+# The score is minus the distance of the first number from the target.
+cat >score.py <<'END'
+import sys
+import numpy as np
+import read_checkpoint as r
+target, path = float(sys.argv[1]), sys.argv[2]
+if path.endswith("/") or "." not in path.rsplit("/", 1)[-1][1:]:
+    path += "/model.safetensors"
+x = np.frombuffer(r.read(path)["x"][2], "<f4")
+print("first line: 99")
+print(f"score={-abs(float(x[0]) - target):.6f}\n")
+END
+score="$python score.py"
+listing() { find . -mindepth 1 -name "$1" | LC_ALL=C sort; }
+first() {
+    $python -c 'import sys, numpy as np, read_checkpoint as r
+print(np.frombuffer(r.read(sys.argv[1])["x"][2], "<f4")[0])' "$1"
+}
+
+# target 3: d (1) -2, c (4) -1, a (0) -3, b (8) -5. c first; with d 2.5: better; with a 5/3: worse;
+# with b 13/3: worse
+run average a.safetensors b.safetensors c.safetensors d.safetensors --method greedy \
+    --score "$score 3 {}" -o soup.safetensors 2>&1 | sed 's/--score .*python[0-9]* /--score PYTHON /'
+first soup.safetensors
+checkpoint metadata soup.safetensors | sed 's/[0-9a-f]\{64\}/H/g; s/version[^,]*,/version,/'
+listing '.*'
+bang average c.safetensors d.safetensors -q -o mean.safetensors
+checkpoint same soup.safetensors mean.safetensors
+
+# the same as a script sees it
+bang average a.safetensors b.safetensors c.safetensors d.safetensors --method greedy \
+    --score "$score 3" --json -o soup.safetensors | sed 's/"seconds":[^,]*/"seconds":S/'
+bang average a.safetensors b.safetensors c.safetensors d.safetensors --method greedy \
+    --score "$score 3" --quiet -o soup.safetensors
+
+# one member: the bytes of that input, counters too, and nothing to warn of
+bang average a.safetensors b.safetensors c.safetensors --method greedy --score "$score 8 {}" \
+    -o one.safetensors
+checkpoint same one.safetensors b.safetensors
+
+# equal scores: the earlier first; an average that is only as good does not stay
+bang average a.safetensors b.safetensors c.safetensors --method greedy --score 'echo 1 {} | cut -c1' \
+    -o equal.safetensors
+checkpoint same equal.safetensors a.safetensors
+# 0 and 8 are equally far from 4, and their mean is right; then nothing can be better
+bang average a.safetensors b.safetensors --method greedy --score "$score 4 {}" -o pair.safetensors
+first pair.safetensors
+
+# nan is the worst; of members the last has the counter
+cat >diverged.sh <<'END'
+case $1 in a.* | b.*) echo 0.5 ;; c.*) echo nan ;; *) echo 0.6 ;; esac
+END
+bang average c.safetensors b.safetensors a.safetensors d.safetensors --method greedy \
+    --score 'sh diverged.sh' -o nan.safetensors
+$python -c 'import read_checkpoint as r
+x = r.read("nan.safetensors")
+print("counter", x["bn.num_batches_tracked"][2][0])'
+bang average a.safetensors c.safetensors b.safetensors --method greedy --score "$score 2 {}" -q \
+    -o last.safetensors
+first last.safetensors
+$python -c 'import read_checkpoint as r
+print("counter", r.read("last.safetensors")["bn.num_batches_tracked"][2][0])'
+
+# quotes and spaces in paths
+mkdir "it's a folder"
+bang average "it's c.safetensors" d.safetensors --method greedy --score "$score 3 {}" \
+    -o "it's a folder/soup of \$HOME.safetensors"
+listing '*soup of*'
+listing '.*'
+
+# shards: the scorer gets the index, and nothing stays behind
+bang average c.safetensors d.safetensors --method greedy --score "$score 3 {}" --shard-size 10 \
+    -o shards.safetensors
+bang average c.safetensors d.safetensors --method greedy --score "$score 3 {}" \
+    -o shards.safetensors.index.json -q
+listing '*shards*'
+# folders
+mkdir c d
+cp c.safetensors c/model.safetensors
+cp d.safetensors d/model.safetensors
+echo '{}' >c/config.json
+bang average c d --method greedy --score "$score 3 {}" -o soup -q
+checkpoint same soup/model.safetensors mean.safetensors
+find soup -type f | LC_ALL=C sort
+listing '.*'
+
+# scorers that fail: nothing is written, nothing stays
+cat >fails.sh <<'END'
+case $1 in *soup*) echo "no such luck" >&2; exit 3 ;; esac
+echo 1
+END
+run average c.safetensors d.safetensors --method greedy --score 'sh fails.sh {}' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'exit 9 #' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'echo fine:' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'true' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'echo 1 inf #' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'kill -9 $$ #' -o no.safetensors
+run average c.safetensors lost.safetensors --method greedy --score 'echo 1' -o no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' -o no/no.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' -o no.xyz
+run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' -o c.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' --dry-run -o no.safetensors
+listing '*no.*'
+listing '.*'
