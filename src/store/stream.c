@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "bang/base/arena.h"
 #include "store/checkpoint.h"
@@ -33,6 +36,9 @@ static uint64_t resident(void)
     return 0;
 #endif
     unsigned long long total = 0, pages = 0;
+#ifdef __GLIBC__
+    malloc_trim(0); /* the buffers of an earlier pass were freed: they count once */
+#endif
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return 0;

@@ -106,6 +106,15 @@ reference dare out.safetensors base=base.st weights=0 a.st
 run average a.st --base base.st --method ties --density 1 --alpha 1 -q -o out.safetensors
 reference ties out.safetensors base=base.st density=1 weights=1 a.st
 
+# least OPTIONS...: in as little memory as it says it needs, which changes a bit
+least() {
+    need=$(bang average "$@" --max-memory 1MB 2>&1 | sed -n 's/.*at least \([0-9]*\) MB.*/\1/p')
+    most=$((${need:-0} + 100))
+    until bang average "$@" --max-memory "${need}MB" 2>/dev/null || [ "$need" -gt $most ]; do
+        need=$((need + 1))
+    done
+}
+
 # the same bytes whatever the machine: threads, memory, again
 for options in '--method linear' '--method slerp' '--balance layer-norm' \
     '--method ties --base base.st' '--method dare --base base.st' '--method stock --base base.st' \
@@ -113,8 +122,9 @@ for options in '--method linear' '--method slerp' '--balance layer-norm' \
     # shellcheck disable=SC2086
     {
         bang average a.st b.st $options -q -o 1.safetensors
-        bang average a.st b.st $options -q -o 2.safetensors --threads 1 --max-memory 16M
+        least a.st b.st $options -q -o 2.safetensors --threads 1
         bang average a.st b.st $options -q -o 3.safetensors --threads 7
     }
     cmp 1.safetensors 2.safetensors && cmp 1.safetensors 3.safetensors && echo "same: $options"
+    rm [123].safetensors
 done
