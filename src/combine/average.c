@@ -383,9 +383,8 @@ static void describe(bang_text *out, const bang_average *a, const bang_average_t
         alike = 1;
         for (size_t k = 1; k < o->output_count; k++)
             alike = alike && t->copies[k] == t->copies[0];
-    }
-    if (t->copies[0] != NO_COPY && alike) {
-        bang_text_add(out, "copy of %s", a->sources[t->copies[0]]->path);
+        for (size_t k = 0; k < (alike ? 1 : o->output_count); k++)
+            bang_text_add(out, "%s%s", k ? ", " : "copy of ", a->sources[t->copies[k]]->path);
         return;
     }
     if (o->method == BANG_AVERAGE_STOCK) {
@@ -409,7 +408,10 @@ void bang_average_describe(bang_text *out, const bang_average *a)
     }
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
+        size_t at = out->size;
         bang_text_add(out, "%-*s  %-7s  ", (int)widest, t->name, bang_dtype_name(t->dtype));
+        if (!out->failed)
+            bang_average_clean(out->data + at);
         describe(out, a, t);
         bang_text_add(out, "\n");
     }

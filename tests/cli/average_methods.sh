@@ -1,7 +1,6 @@
 # Every method on a model of many types and shapes, held against numpy.
 # shellcheck source=/dev/null disable=SC2154
-. "$here/numpy.inc"
-reference() { $python "$here/../average_reference.py" "$@"; }
+. "$here/average.inc"
 reference make .
 for model in base a b c fa fb fc; do
     mv $model.safetensors $model.st
@@ -127,4 +126,12 @@ for options in '--method linear' '--method slerp' '--balance layer-norm' \
     }
     cmp 1.safetensors 2.safetensors && cmp 1.safetensors 3.safetensors && echo "same: $options"
     rm [123].safetensors
+done
+# more memory is never too little
+bang average a.st b.st c.st --method ties --base base.st -q -o 1.safetensors
+least a.st b.st c.st --method ties --base base.st -q -o 2.safetensors
+for more in 1 2 3 4 5 6; do
+    bang average a.st b.st c.st --method ties --base base.st -q -o 3.safetensors \
+        --max-memory $((need + more))MB
+    cmp 1.safetensors 3.safetensors && rm 3.safetensors
 done
