@@ -9,14 +9,14 @@ listing() { find . -name "$1" | sed 's:^\./::' | LC_ALL=C sort | tr '\n' ' ' | s
 # recipe FILE: what the output says of how it was made
 recipe() {
     $python - "$1" <<'RECIPE'
-import json, sys
+import json, re, sys
 import read_checkpoint as r
 metadata = r.read_file(sys.argv[1])[1]
 recipe = json.loads(metadata.pop("bang"))
 print(json.dumps(metadata, sort_keys=True))
 recipe["version"] = "V"
 for key in recipe:
-    print(" ", key, json.dumps(recipe[key]))
+    print(" ", key, re.sub('("header_sha256": )"[0-9a-f]{64}"', r"\1H", json.dumps(recipe[key])))
 RECIPE
 }
 cat >make.py <<'MAKE'
