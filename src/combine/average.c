@@ -378,11 +378,10 @@ bang_output *bang_average_target(const bang_average *a, size_t output)
 static void describe(bang_text *out, const bang_average *a, const bang_average_tensor *t)
 {
     const bang_average_options *o = &a->options;
-    int alike = t->rule != NULL;
+    int alike = 1;
+    for (size_t k = 1; k < o->output_count; k++)
+        alike = alike && t->copies[k] == t->copies[0];
     if (t->copies[0] != NO_COPY) {
-        alike = 1;
-        for (size_t k = 1; k < o->output_count; k++)
-            alike = alike && t->copies[k] == t->copies[0];
         for (size_t k = 0; k < (alike ? 1 : o->output_count); k++)
             bang_text_add(out, "%s%s", k ? ", " : "copy of ", a->sources[t->copies[k]]->path);
         return;
@@ -392,7 +391,7 @@ static void describe(bang_text *out, const bang_average *a, const bang_average_t
         return;
     }
     bang_text_add(out, "%s", t->rule ? "rule:" : "weights");
-    for (size_t k = 0; k < (alike ? 1 : o->output_count); k++) {
+    for (size_t k = 0; k < (t->rule ? 1 : o->output_count); k++) {
         const double *weights = bang_average_weights(a, t, k);
         for (size_t i = 0; i < o->input_count; i++)
             bang_text_add(out, "%s%.6g", i ? "," : " ", weights[i]);
@@ -408,10 +407,11 @@ void bang_average_describe(bang_text *out, const bang_average *a)
     }
     for (size_t i = 0; i < a->count; i++) {
         const bang_average_tensor *t = &a->tensors[i];
-        size_t at = out->size;
-        bang_text_add(out, "%-*s  %-7s  ", (int)widest, t->name, bang_dtype_name(t->dtype));
-        if (!out->failed)
-            bang_average_clean(out->data + at);
+        for (const char *c = t->name; *c; c++) /* a name may hold anything */
+            bang_text_add(out, "%c", (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+        size_t length = strlen(t->name);
+        bang_text_add(out, "%*s  %-7s  ", length < widest ? (int)(widest - length) : 0, "",
+                      bang_dtype_name(t->dtype));
         describe(out, a, t);
         bang_text_add(out, "\n");
     }

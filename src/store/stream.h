@@ -36,6 +36,7 @@ typedef struct bang_stream_run {
     pthread_mutex_t lock;
     pthread_cond_t turned;
     uint64_t next_number, turn; /* turn: which unit may fold */
+    uint64_t finished;          /* units; all that were taken, in the end */
     size_t next_item;           /* scan: item; write: place in sorted */
     uint64_t next_first;        /* scan: number of the item */
     size_t next_file;           /* write */

@@ -104,6 +104,7 @@ static void finish_unit(bang_stream_run *run, bang_unit *unit)
     run->stream->bytes_read += unit->bytes;
     run->stream->bytes_written += written;
     run->done += unit->bytes + written;
+    run->finished++;
     uint64_t done = run->done;
     pthread_mutex_unlock(&run->lock);
     bang_progress_step(run->stream->progress, done, run->total);
