@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "bang/base/arena.h"
 #include "store/checkpoint.h"
@@ -36,9 +33,7 @@ static uint64_t resident(void)
     return 0;
 #endif
     unsigned long long total = 0, pages = 0;
-#ifdef __GLIBC__
-    malloc_trim(0); /* the buffers of an earlier pass were freed: they count once */
-#endif
+    bang_memory_return(); /* the buffers of an earlier pass: they count once */
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return 0;
