@@ -292,8 +292,8 @@ static int check_finite(bang_average *a, bang_error *err)
         if (++tensors <= 10)
             bang_average_say(
                 a->options.allow_nan ? &a->warnings : &a->problems,
-                "tensor \"%.200s\": %llu number%s NaN or infinite%s", a->tensors[i].name, bad,
-                bad == 1 ? " is" : "s are",
+                "tensor \"%.200s\": %llu number%s NaN or infinite as %s%s", a->tensors[i].name, bad,
+                bad == 1 ? " is" : "s are", bang_dtype_name(a->tensors[i].dtype),
                 a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
     }
     if (tensors > 10)
