@@ -101,7 +101,8 @@ static void test_example(void **state)
     if (bang_average_run(average, &stream, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(stream.bytes_written, bytes);
-    assert_int_equal(stream.bytes_read, 2 * 2 * 12 + 8);
+    /* counters were compared before */
+    assert_int_equal(stream.bytes_read, 2 * 2 * 12 + 2 * 8 + 8);
     bang_average_free(average);
     bang_checkpoint *out = open_file(path);
     assert_true(number(out, "t0.w") == 4 && number(out, "t1.w") == 5);
