@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { ALIGNMENT = 64, SMALLEST_BLOCK = 64 * 1024 };
 
@@ -18,6 +21,13 @@ void bang_memory_large(void *memory, size_t size)
 #else
     (void)memory;
     (void)size;
+#endif
+}
+
+void bang_memory_return(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
 #endif
 }
 

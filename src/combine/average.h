@@ -87,7 +87,5 @@ void bang_average_end_names(bang_average_names *names, bang_text *to, const char
 
 /* Adds a line to problems or warnings. */
 void bang_average_say(bang_text *to, const char *format, ...) BANG_PRINTF(2, 3);
-/* A name may hold anything: what would steer a terminal becomes ?. */
-void bang_average_clean(char *text);
 
 #endif

@@ -19,15 +19,10 @@ void bang_average_say(bang_text *to, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    bang_average_clean(line);
-    bang_text_add(to, "%s\n", line);
-}
-
-void bang_average_clean(char *text)
-{
-    for (char *c = text; *c; c++)
+    for (char *c = line; *c; c++) /* a name may hold anything */
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
+    bang_text_add(to, "%s\n", line);
 }
 
 void bang_average_add_name(bang_average_names *names, const char *name)

@@ -1,7 +1,6 @@
 # Every method on a model of many types and shapes, held against numpy.
 # shellcheck source=/dev/null disable=SC2154
-. "$here/numpy.inc"
-reference() { $python "$here/../average_reference.py" "$@"; }
+. "$here/average.inc"
 reference make .
 for model in base a b c fa fb fc; do
     mv $model.safetensors $model.st
@@ -106,6 +105,15 @@ reference dare out.safetensors base=base.st weights=0 a.st
 run average a.st --base base.st --method ties --density 1 --alpha 1 -q -o out.safetensors
 reference ties out.safetensors base=base.st density=1 weights=1 a.st
 
+# least OPTIONS...: in as little memory as it says it needs, which changes a bit
+least() {
+    need=$(bang average "$@" --max-memory 1MB 2>&1 | sed -n 's/.*at least \([0-9]*\) MB.*/\1/p')
+    most=$((${need:-0} + 100))
+    until bang average "$@" --max-memory "${need}MB" 2>/dev/null || [ "$need" -gt $most ]; do
+        need=$((need + 1))
+    done
+}
+
 # the same bytes whatever the machine: threads, memory, again
 for options in '--method linear' '--method slerp' '--balance layer-norm' \
     '--method ties --base base.st' '--method dare --base base.st' '--method stock --base base.st' \
@@ -113,8 +121,17 @@ for options in '--method linear' '--method slerp' '--balance layer-norm' \
     # shellcheck disable=SC2086
     {
         bang average a.st b.st $options -q -o 1.safetensors
-        bang average a.st b.st $options -q -o 2.safetensors --threads 1 --max-memory 16M
+        least a.st b.st $options -q -o 2.safetensors --threads 1
         bang average a.st b.st $options -q -o 3.safetensors --threads 7
     }
     cmp 1.safetensors 2.safetensors && cmp 1.safetensors 3.safetensors && echo "same: $options"
+    rm [123].safetensors
+done
+# more memory is never too little
+bang average a.st b.st c.st --method ties --base base.st -q -o 1.safetensors
+least a.st b.st c.st --method ties --base base.st -q -o 2.safetensors
+for more in 1 2 3 4 5 6; do
+    bang average a.st b.st c.st --method ties --base base.st -q -o 3.safetensors \
+        --max-memory $((need + more))MB
+    cmp 1.safetensors 3.safetensors && rm 3.safetensors
 done

@@ -31,5 +31,8 @@ void bang_arena_release(bang_arena *arena);
  * that is worth it: strides and random rows through many megabytes otherwise
  * spend their time looking up addresses. */
 void bang_memory_large(void *memory, size_t size);
+/* Gives back to the system what was freed, where the C library can: before looking
+ * at how much memory this process has. */
+void bang_memory_return(void);
 
 #endif
