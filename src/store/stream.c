@@ -190,8 +190,9 @@ static int go(bang_stream_run *run, bang_error *err)
         if (code < 0 && err)
             *err = run->err;
         /* Never a file with a hole that nobody noticed. */
-        if (code == 0 &&
-            (bang_stream_next(run, &all[0], err) != 0 || run->finished != run->next_number))
+        if (code == 0)
+            code = bang_stream_next(run, &all[0], err); /* or cancelled, just now */
+        if (code > 0 || (code == 0 && run->finished != run->next_number))
             code = bang_fail(err, BANG_EIO, "stream: work was left undone: please report this");
     }
     for (size_t w = 0; workers && w < count; w++)
