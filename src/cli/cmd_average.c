@@ -14,8 +14,8 @@ static const char summary[] =
     "          the uniform soup\n"
     "  slerp   (sin((1-alpha) o) A + sin(alpha o) B)/sin o, o the angle between A and B\n"
     "  task    b + scale sum_i w_i d_i\n"
-    "  ties    b + scale mean of the d_i, of which the largest part (--density) is kept, and\n"
-    "          where they differ in sign those with the sign of sum_i w_i d_i\n"
+    "  ties    b + scale sum_i w_i t_i / sum_i w_i over the t_i with the sign of sum_i w_i t_i,\n"
+    "          where t_i = d_i if it is among the largest of its model (--density), else 0\n"
     "  dare    b + scale sum_i w_i m_i d_i/(1 - drop), m_i = 0 with probability drop, else 1\n"
     "  stock   t mean_i x_i + (1 - t) b, t = n c/(1 + (n-1) c), c the mean cosine of the d_i\n"
     "  fisher  sum_i w_i f_i x_i / sum_i w_i f_i, f_i from --fisher, number by number\n"
@@ -26,7 +26,8 @@ static const char summary[] =
     "default the median over the layers of |B - A|/|A|.\n"
     "\n"
     "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
-    "normalised. Where a weight is 1 and the others 0, bytes are copied.";
+    "normalised. Where a weight is 1 and the others 0, bytes are copied. Integers must be\n"
+    "equal; num_batches_tracked comes from the last input.";
 
 static const char example[] =
     "  bang average pre.safetensors fine.safetensors -o robust.safetensors\n"
