@@ -49,14 +49,45 @@ static int open_direct(int fd)
     return open(link, O_WRONLY | O_DIRECT | O_CLOEXEC);
 }
 
-int bang_output_begin(bang_output *output, bang_error *err)
+/* Makes the folder and remembers which part of its path was there before. */
+static int make_folder(bang_output *output, bang_error *err)
 {
     struct stat status;
-    int code = 0;
-    if (output->folder && stat(output->path, &status) < 0) {
-        code = bang_folder_create(output->path, err);
-        output->made_folder = code == 0;
+    char *path = output->path;
+    size_t length = strlen(path);
+    if (stat(path, &status) == 0)
+        return 0;
+    output->made_folder = 1;
+    for (output->kept = 0; length > 0 && output->kept == 0; length--) {
+        char held = path[length];
+        if (held != '/')
+            continue;
+        path[length] = '\0';
+        if (stat(path, &status) == 0)
+            output->kept = length;
+        path[length] = held;
     }
+    return bang_folder_create(path, err);
+}
+
+/* Removes the folders that were made, as far as they are empty. */
+static void remove_folder(bang_output *output)
+{
+    size_t length = strlen(output->path);
+    while (length > output->kept && rmdir(output->path) == 0) {
+        while (length > output->kept && output->path[length - 1] == '/')
+            length--;
+        while (length > output->kept && output->path[length - 1] != '/')
+            length--;
+        while (length > output->kept && output->path[length - 1] == '/')
+            length--;
+        output->path[length] = '\0';
+    }
+}
+
+int bang_output_begin(bang_output *output, bang_error *err)
+{
+    int code = output->folder ? make_folder(output, err) : 0;
     for (size_t i = 0; code == 0 && i < output->file_count; i++) {
         bang_output_file *file = &output->files[i];
         code = bang_file_begin(&file->file, file->path, err);
@@ -93,16 +124,37 @@ int bang_output_rewrite(bang_output_file *file, bang_error *err)
     return 0;
 }
 
-static int copy_beside(const bang_output *output, const char *from, bang_error *err)
+/* A copy of from in the folder, complete but for its name; the caller commits it. */
+static int copy_beside(bang_file **out, const bang_output *output, const char *from,
+                       bang_error *err)
 {
     const char *slash = strrchr(from, '/');
     char *to = bang_path_join(output->path, slash ? slash + 1 : from), *data = NULL;
     size_t size = 0;
     int code = to ? bang_file_read(&data, &size, from, err) : bang_fail_memory(err);
     if (code == 0)
-        code = bang_file_put(to, data, size, err);
+        code = bang_file_begin(out, to, err);
+    if (code == 0)
+        bang_file_write(*out, data, size);
     free(data);
     free(to);
+    return code;
+}
+
+/* All of them, or none. */
+static int copy_all(const bang_output *output, bang_error *err)
+{
+    bang_file **files = calloc(output->copy_count + 1, sizeof(void *));
+    int code = files ? 0 : bang_fail_memory(err);
+    for (size_t i = 0; code == 0 && i < output->copy_count; i++)
+        code = copy_beside(&files[i], output, output->copies[i], err);
+    for (size_t i = 0; files && i < output->copy_count; i++) {
+        if (code == 0)
+            code = bang_file_commit(files[i], err);
+        else
+            bang_file_discard(files[i]);
+    }
+    free((void *)files);
     return code;
 }
 
@@ -119,8 +171,8 @@ int bang_output_commit(bang_output *output, bang_error *err)
         if (output->index_path && fsync(bang_file_descriptor(file->file)) < 0)
             code = bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
     }
-    for (size_t i = 0; code == 0 && i < output->copy_count; i++)
-        code = copy_beside(output, output->copies[i], err);
+    if (code == 0)
+        code = copy_all(output, err);
     if (code == 0 && output->index_path && unlink(output->index_path) < 0 && errno != ENOENT)
         code = bang_fail(err, BANG_EIO, "%s: %s", output->index_path, strerror(errno));
     for (size_t i = 0; code == 0 && i < output->file_count; i++) {
@@ -131,6 +183,10 @@ int bang_output_commit(bang_output *output, bang_error *err)
         code = bang_file_put(output->index_path, output->index.data, output->index.size, err);
     if (code == 0)
         output->made_folder = 0;
+    /* In a folder the other form of what was there before would be taken for this. */
+    if (code == 0 && output->folder && unlink(output->stale) < 0 && errno != ENOENT)
+        code = bang_fail(err, BANG_EIO, "%s: %s: remove it, the new files are complete",
+                         output->stale, strerror(errno));
     return code;
 }
 
@@ -148,13 +204,14 @@ void bang_output_free(bang_output *output)
         free(file->spans);
         free(file->path);
     }
-    if (output->made_folder) /* by us, and empty again unless something failed late */
-        rmdir(output->path);
+    if (output->made_folder)
+        remove_folder(output);
     for (size_t i = 0; i < output->copy_count; i++)
         free(output->copies[i]);
     free((void *)output->copies);
     free(output->files);
     free(output->index_path);
+    free(output->stale);
     bang_text_release(&output->index);
     free(output->sums);
     free(output->path);

@@ -23,11 +23,13 @@ typedef struct bang_output_file {
 struct bang_output {
     char *path;
     int folder, made_folder;
+    size_t kept;             /* of the path of a folder that was made: what was there before */
     bang_output_item *items; /* (item_count) the caller's */
     size_t item_count;
     bang_output_file *files; /* (file_count) */
     size_t file_count;
     char *index_path; /* NULL without shards */
+    char *stale;      /* the other form: an index beside a single file, or that beside shards */
     bang_text index;
     char **copies; /* (copy_count) files to be put into the folder */
     size_t copy_count;

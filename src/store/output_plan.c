@@ -48,6 +48,9 @@ static int size_items(bang_output_item *items, size_t count, const char *path, b
                                  items[i].name);
             numbers *= items[i].shape[d];
         }
+        if (numbers * bits % 8 != 0)
+            return bang_fail(err, BANG_EUSAGE, "%s: tensor \"%.100s\" does not fill whole bytes",
+                             path, items[i].name);
         items[i].bytes = numbers * bits / 8;
         if (items[i].bytes > (uint64_t)INT64_MAX / 2 - total)
             return bang_fail(err, BANG_EUSAGE, "%s: its tensors are too large together", path);
@@ -80,7 +83,9 @@ static char *shard_path(const char *stem, size_t length, size_t i, size_t count)
     bang_text path = {0};
     bang_text_add_bytes(&path, stem, length);
     bang_text_add(&path, "-%05zu-of-%05zu%s", i + 1, count, one_end);
-    return path.data; /* NULL when memory was out, or cut: then the next step fails too */
+    if (path.failed)
+        bang_text_release(&path);
+    return path.data; /* NULL when memory was out */
 }
 
 static int plan_file(bang_output *output, size_t index, char *path, json_t *metadata,
@@ -121,9 +126,12 @@ static int make_index(bang_output *output, bang_error *err)
     char *text = root && !failed ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (text)
         bang_text_add(&output->index, "%s\n", text);
+    size_t names = json_object_size(map); /* root has it now */
     failed = !text || output->index.failed;
     free(text);
     json_decref(root);
+    if (!failed && names != output->item_count)
+        return bang_fail(err, BANG_EUSAGE, "%s: a tensor is there twice", output->path);
     return failed ? bang_fail_memory(err) : 0;
 }
 
@@ -137,13 +145,17 @@ static int plan_safetensors(bang_output *output, const char *path, int as_index,
     for (size_t i = 0; code == 0 && i < count; i++)
         code = plan_file(output, i, shards ? shard_path(path, stem, i, count) : strdup(path),
                          options->metadata, err);
-    if (code < 0 || !shards)
+    if (code < 0)
         return code;
     bang_text index = {0};
     bang_text_add_bytes(&index, path, stem);
     bang_text_add(&index, "%s", index_end);
-    output->index_path = index.data;
-    return index.failed ? bang_fail_memory(err) : make_index(output, err);
+    *(shards ? &output->index_path : &output->stale) = index.data;
+    if (shards)
+        output->stale = strdup(path);
+    if (index.failed || !output->stale)
+        return bang_fail_memory(err);
+    return shards ? make_index(output, err) : 0;
 }
 
 static int plan(bang_output *output, const bang_output_options *options, bang_error *err)

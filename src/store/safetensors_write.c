@@ -127,6 +127,10 @@ int bang_safetensors_header(bang_text *out, bang_output_item **items, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (i > 0 || metadata)
             bang_text_add(out, ",");
+        if (strcmp(items[i]->name, "__metadata__") == 0)
+            return bang_fail(err, BANG_EUSAGE,
+                             "%s: no tensor of a safetensors file can be called __metadata__",
+                             path);
         add_tensor(out, items[i], offset);
         items[i]->offset = offset;
         offset += items[i]->bytes;
