@@ -24,6 +24,8 @@ static const char summary[] =
     "  greedy  uniform soup: best first, each next stays if --score gets strictly better;\n"
     "          inputs are scored as they are, soups as files like OUT\n"
     "\n"
+    "With --score several alphas are tried one after the other and the best is written.\n"
+    "\n"
     "--balance multiplies the change B - A by T |A|/|B - A|, over the model (norm) or each\n"
     "layer (layer-norm), before it is weighted: A + alpha s (B - A). T is --target, by\n"
     "default the median over the layers of |B - A|/|A|.\n"
@@ -74,7 +76,7 @@ int cmd_average(int argc, char **argv)
         {"base", 0, "FILE", "what the inputs were fine-tuned from: task, ties, dare, stock",
          checkpoints_read, &r.base},
         {"fisher", 0, "FILE", "Fisher weights, once for each input", checkpoints_read, &r.fishers},
-        {"score", 0, "COMMAND", "greedy: prints a number for the checkpoint {}, more is better",
+        {"score", 0, "COMMAND", "greedy, several alphas: prints a number for {}, more is better",
          cli_read_text, &r.score},
         {"scale", 0, "S", "task, ties, dare: of the combined change (1)", cli_read_real, &r.scale},
         {"density", 0, "D", "ties: part of the changes that is kept (0.2)", cli_read_real,
