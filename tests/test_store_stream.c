@@ -807,7 +807,7 @@ static void test_no_ring(void **state)
         int next = dup(0);
         close(next);
         none = before;
-        none.rlim_cur = (rlim_t)(next + more);
+        none.rlim_cur = (rlim_t)next + (rlim_t)more;
         bang_stream stream = {.threads = 2, .max_memory = 1 << 30};
         bang_error err = {0};
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
