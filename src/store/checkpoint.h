@@ -53,7 +53,7 @@ const bang_source *bang_checkpoint_source(const bang_checkpoint *c, size_t file)
 /* Copies name, shape and strides; computes bytes from shape and dtype and holds
  * what the tensor covers (also by strides) against the file's size. Names must
  * be new: bang_checkpoint_open checks that once all are there. */
-int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *entry, bang_error *err);
+int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *given, bang_error *err);
 int bang_checkpoint_note(bang_checkpoint *c, bang_error *err, const char *format, ...)
     BANG_PRINTF(3, 4);
 
