@@ -87,7 +87,7 @@ static int plan_file(bang_output *output, size_t index, char *path, json_t *meta
 {
     bang_output_file *file = bang_output_add_file(output, path);
     bang_span *span = file ? bang_output_add_span(file, 0) : NULL;
-    bang_output_item **items = calloc(output->item_count + 1, sizeof *items);
+    bang_output_item **items = calloc(output->item_count + 1, sizeof(void *));
     size_t count = 0;
     int code = span && items ? 0 : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < output->item_count; i++)

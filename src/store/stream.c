@@ -32,14 +32,15 @@ static uint64_t resident(void)
 #if BANG_SANITIZED /* then most of it is the sanitizer's, and grows with what was freed */
     return 0;
 #endif
-    unsigned long long total = 0, pages = 0;
+    char line[128] = "", *pages = NULL;
     bang_memory_return(); /* the buffers of an earlier pass: they count once */
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return 0;
-    int read = fscanf(file, "%llu %llu", &total, &pages);
+    if (fgets(line, sizeof line, file)) /* all pages, those in memory, ... */
+        pages = strchr(line, ' ');
     fclose(file);
-    return read == 2 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return pages ? strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* Memory of one unit when that many bytes of an output are made at a time. */
