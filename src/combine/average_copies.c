@@ -4,20 +4,14 @@
 
 #include "combine/average.h"
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 int bang_average_is_counter(const bang_average_tensor *t)
 {
-    return ends_with(t->name, "num_batches_tracked");
+    return bang_text_ends_with(t->name, "num_batches_tracked");
 }
 
 int bang_average_is_statistic(const bang_average_tensor *t)
 {
-    return ends_with(t->name, "running_mean") || ends_with(t->name, "running_var");
+    return bang_text_ends_with(t->name, "running_mean") || bang_text_ends_with(t->name, "running_var");
 }
 
 int bang_average_same_shape(const bang_entry *a, const bang_entry *b)
