@@ -23,7 +23,7 @@ int checkpoints_read(void *target, const char *value, bang_error *err)
 int checkpoints_open(const cli *c, checkpoints *list)
 {
     int failed = 0;
-    list->items = calloc(list->count + 1, sizeof *list->items);
+    list->items = calloc(list->count + 1, sizeof(void *));
     for (size_t i = 0; list->items && i < list->count; i++) {
         bang_error err = {0};
         if (bang_checkpoint_open(&list->items[i], list->paths[i], &err) < 0) {

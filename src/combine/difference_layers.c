@@ -63,7 +63,7 @@ int bang_name_compare(const char *a, const char *b)
 static int compare_exactly(const place *a, const place *b)
 {
     size_t least = a->length < b->length ? a->length : b->length;
-    int order = memcmp(a->name, b->name, least);
+    int order = least ? memcmp(a->name, b->name, least) : 0;
     return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
@@ -116,7 +116,7 @@ static void arrange(place *places, size_t count)
 static const char *keep_name(bang_arena *arena, const place *at)
 {
     char *name = bang_arena_alloc(arena, at->length + 1, 1);
-    return name ? memcpy(name, at->name, at->length) : NULL;
+    return name && at->length ? memcpy(name, at->name, at->length) : name;
 }
 
 /* The tensors once more, sorted by their layers, run along the layers sorted alike. */

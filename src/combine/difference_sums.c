@@ -98,7 +98,7 @@ static void add_chunk(bang_pair_sums *sums, double *a, double *b, size_t count)
 void bang_pair_block(bang_pair_sums *sums, const void *a, bang_dtype a_type, const void *b,
                      bang_dtype b_type, size_t count)
 {
-    double x[CHUNK], y[CHUNK];
+    double x[CHUNK] = {0}, y[CHUNK] = {0}; /* the last lanes may not be loaded */
     size_t a_size = bang_dtype_size(a_type), b_size = bang_dtype_size(b_type);
     if (a_type != b_type || memcmp(a, b, count * a_size) != 0)
         sums->unequal = 1;
