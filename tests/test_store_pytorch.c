@@ -5,6 +5,7 @@
 #include "bang/base/text.h"
 
 #include <unistd.h>
+#include <zlib.h>
 
 static void check_state_dict(const bang_checkpoint *c)
 {
@@ -340,6 +341,82 @@ static void test_endless(void **state)
     }
 }
 
+static void add_number(bang_text *out, uint64_t value, int size)
+{
+    for (int i = 0; i < size; i++, value >>= 8)
+        bang_text_add_bytes(out, &(char){(char)(value & 255)}, 1);
+}
+
+/* A zip file of one member that is deflated. */
+static void add_deflated(bang_text *out, const char *name, char *data, size_t size)
+{
+    uLong room = compressBound((uLong)size);
+    unsigned char *packed = malloc(room);
+    z_stream z = {.next_in = (Bytef *)data,
+                  .avail_in = (uInt)size,
+                  .next_out = packed,
+                  .avail_out = (uInt)room};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    size_t directory = 0;
+    for (int central = 0; central < 2; central++) {
+        directory = out->size;
+        bang_text_add_bytes(out, central ? "PK\1\2\24\0" : "PK\3\4", central ? 6 : 4);
+        add_number(out, 20, 2);
+        add_number(out, 0, 2);
+        add_number(out, 8, 2); /* deflated */
+        add_number(out, 0, 4);
+        add_number(out, crc32(0, (const Bytef *)data, (uInt)size), 4);
+        add_number(out, z.total_out, 4);
+        add_number(out, size, 4);
+        add_number(out, strlen(name), 2);
+        add_number(out, 0, central ? 8 : 2);
+        add_number(out, 0, central ? 8 : 0);
+        bang_text_add(out, "%s", name);
+        if (!central)
+            bang_text_add_bytes(out, (char *)packed, z.total_out);
+    }
+    size_t length = out->size - directory;
+    bang_text_add_bytes(out, "PK\5\6\0\0\0\0\1\0\1\0", 12);
+    add_number(out, length, 4);
+    add_number(out, directory, 4);
+    add_number(out, 0, 2);
+    assert_false(out->failed);
+    free(packed);
+}
+
+/* A small file that would unpack to a large pickle, or that makes too much of it. */
+static void test_bomb(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *why;
+    } cases[] = {{16000000, "unpacks to 16000000 bytes"},
+                 {8000001, "unpacks to 8000001 bytes"},
+                 {8000000, "more than 4194304 values"},
+                 {1000000, "holds no tensors by name"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t size = cases[i].size;
+        char *data = malloc(size);
+        bang_text file = {0};
+        bang_checkpoint *c;
+        bang_error err = {0};
+        assert_non_null(data);
+        memset(data, ')', size);
+        memcpy(data, "\x80\2(", 3);
+        memcpy(data + size - 2, "t.", 2);
+        add_deflated(&file, "x/data.pkl", data, size);
+        assert_true(file.size < 20000);
+        assert_int_equal(bang_checkpoint_parse(&c, file.data, file.size, "x.pt", &err), BANG_EDATA);
+        if (!strstr(err.message, cases[i].why) || strchr(err.message, '\n'))
+            fail_msg("%s", err.message);
+        bang_text_release(&file);
+        free(data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_malicious),    cmocka_unit_test(test_damage),
         cmocka_unit_test(test_tar),          cmocka_unit_test(test_geometry),
         cmocka_unit_test(test_storage_view), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@ enum {
     DEPTH_MOST = 100,
     SHOWN_MOST = 8,       /* names that a note lists */
     STEPS_PER_VALUE = 16, /* containers may be shared, but not without end */
-    BYTES_PER_BYTE = 64,  /* of names, for a byte of the pickle */
+    BYTES_PER_BYTE = 16,  /* of names, for a byte of the pickle */
+    BYTES_MOST = 1 << 27, /* of names */
 };
 
 struct walk {
@@ -341,12 +342,13 @@ int bang_torch_collect(bang_torch_list *out, bang_checkpoint *c, size_t file, ba
                        bang_error *err)
 {
     const char *name = bang_checkpoint_source(c, file)->name;
+    size_t bytes = BYTES_PER_BYTE * pickle->used + 65536;
     *out = (bang_torch_list){0};
     struct walk w = {.out = out,
                      .pickle = pickle,
                      .name = name,
                      .steps = STEPS_PER_VALUE * pickle->values + 1024,
-                     .bytes = BYTES_PER_BYTE * pickle->used + 65536,
+                     .bytes = bytes < BYTES_MOST ? bytes : BYTES_MOST,
                      .err = err};
     int code = judge_calls(c, pickle, name, err);
     if (code == 0)
