@@ -344,9 +344,16 @@ static void test_bombs(void **state)
         assert_true(pickle.items <= BANG_PICKLE_ITEMS_MOST);
         bang_pickle_release(&pickle);
     }
-    /* What never changes is one value however often it occurs. */
     bang_pickle pickle;
     bang_error err = {0};
+    /* Keys of storages are compared often, and short. */
+    for (size_t length = 1024; length < 1026; length++) {
+        int code = parse_repeated(&pickle, "(U\7storagectorch\nFloatStorage\nV", "k", length,
+                                  "\nU\3cpuK\6tQ.", &err);
+        assert_int_equal(code, length > 1024 ? BANG_EDATA : 0);
+        bang_pickle_release(&pickle);
+    }
+    /* What never changes is one value however often it occurs. */
     assert_int_equal(parse_repeated(&pickle, "(", ")N\x88\x89(t", 1000, "t.", &err), 0);
     assert_int_equal(pickle.values, 5);
     assert_int_equal(pickle.root->list.count, 5000);

@@ -341,6 +341,50 @@ static void test_endless(void **state)
     }
 }
 
+/* What is looked for in a state, or in all states of many objects, is looked for
+ * once: with N of each it would take minutes otherwise. */
+static void test_shared_state(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    static const char *const parts[] = {"_parameters", "_buffers", "_modules"};
+    for (int way = 0; way < 4; way++) {
+        bang_text object = {0}, file = {0};
+        bang_checkpoint *c = NULL;
+        bang_error err = {0};
+        /* memo 0: a dict of many attributes, at its end those of a module or not */
+        bang_text_add_bytes(&object, BYTES("}q\0("));
+        for (int i = 0; way != 3 && i < MANY; i++)
+            bang_text_add_bytes(&object, BYTES("U\1aN"));
+        for (int p = 0; way == 2 && p < 3; p++)
+            bang_text_add(&object, "U%c%s}", (int)strlen(parts[p]), parts[p]);
+        bang_text_add_bytes(&object, BYTES("u0ca\nC\nq\1)\x81h\0bq\2"));
+        /* the root is a module that holds it, or others with its state, or its own buffers */
+        bang_text_add_bytes(&object, BYTES("0h\1)\x81}(U\x0b_parameters}U\1w"));
+        bang_text_add_bytes(&object, BYTES(TENSOR("K\0K\6\x85K\1\x85") "s"));
+        bang_text_add(&object, "U\b%s}(", way == 3 ? "_buffers" : "_modules");
+        for (int i = 0; i < MANY; i++)
+            if (way == 0)
+                bang_text_add_bytes(&object, BYTES("U\1mh\2"));
+            else
+                bang_text_add_bytes(&object, BYTES("U\1mh\1)\x81h\0b"));
+        bang_text_add_bytes(&object, BYTES("u"));
+        if (way == 3) {
+            bang_text_add_bytes(&object, BYTES("U\x08_modules}"));
+            for (int i = 0; i < MANY; i++)
+                bang_text_add_bytes(&object, BYTES("U\1aN"));
+        }
+        bang_text_add_bytes(&object, BYTES("ub."));
+        int code = parse_legacy(&c, &file, object.data, object.size, &err);
+        if (way == 2 ? code != BANG_EDATA || !strstr(err.message, "without end") : code != 0)
+            fail_msg("way %d: %s", way, err.message);
+        assert_true(way == 2 || c->count == 1);
+        bang_checkpoint_close(c);
+        bang_text_release(&object);
+        bang_text_release(&file);
+    }
+}
+
 static void add_number(bang_text *out, uint64_t value, int size)
 {
     for (int i = 0; i < size; i++, value >>= 8)
@@ -426,7 +470,7 @@ int main(void)
         cmocka_unit_test(test_malicious),    cmocka_unit_test(test_damage),
         cmocka_unit_test(test_tar),          cmocka_unit_test(test_geometry),
         cmocka_unit_test(test_storage_view), cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_shared_state), cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

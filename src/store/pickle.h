@@ -38,7 +38,9 @@ typedef enum bang_value_kind {
 typedef struct bang_value bang_value;
 struct bang_value {
     bang_value_kind kind;
-    int busy; /* for whoever walks the tree: on the way to here */
+    /* For whoever walks the tree: */
+    signed char busy;      /* on the way to here */
+    signed char is_module; /* of a DICT: it is a module's state: 1, it is not: -1, 0: not known */
     union {
         int64_t integer;
         double number;

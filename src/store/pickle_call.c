@@ -4,6 +4,8 @@
 
 #include "store/pickle.h"
 
+enum { KEY_MOST = 1024 }; /* of a storage: some digits, and compared often */
+
 enum action {
     UNKNOWN,
     TENSOR,    /* (storage, offset, size, stride, ...) */
@@ -257,8 +259,8 @@ bang_value *bang_pickle_persistent(bang_pickle *pickle, const bang_value *id, co
         return class;
     }
     if (!bang_value_is_text(argument(id, 0), "storage") || !is_kind(class, BANG_VALUE_GLOBAL) ||
-        !is_kind(argument(id, 2), BANG_VALUE_TEXT) || !is_kind(argument(id, 4), BANG_VALUE_INT) ||
-        argument(id, 4)->integer < 0)
+        !is_kind(argument(id, 2), BANG_VALUE_TEXT) || argument(id, 2)->text.size > KEY_MOST ||
+        !is_kind(argument(id, 4), BANG_VALUE_INT) || argument(id, 4)->integer < 0)
         return NULL;
     *why = NULL;
     bang_value *storage = bang_pickle_value(pickle, BANG_VALUE_STORAGE);
