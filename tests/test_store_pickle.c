@@ -218,6 +218,39 @@ static void test_tensors(void **state)
     }
 }
 
+/* The last argument says that numbers are meant otherwise than they are stored. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *rest;
+        int is_fine;
+    } cases[] = {
+        {"_rebuild_tensor_v2", "\x89}", 1},
+        {"_rebuild_tensor_v2", "\x89}N", 1},
+        {"_rebuild_tensor_v2", "\x89}}", 1},
+        {"_rebuild_tensor_v2", "\x89}}U\3neg\x88s", 0},
+        {"_rebuild_tensor_v2", "\x89}}U\4conj\x88s", 0},
+        {"_rebuild_tensor_v2", "\x89}U\3neg", 0},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n", 1},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n}", 1},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n}U\3neg\x88s", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char bytes[512];
+        bang_pickle pickle;
+        bang_error err = {0};
+        int size =
+            snprintf(bytes, sizeof bytes, "ctorch._utils\n%s\n(%sK\1K\2K\3\x86K\3K\1\x86%stR.",
+                     cases[i].function, storage, cases[i].rest);
+        int code = bang_pickle_parse(&pickle, bytes, (size_t)size, "x", &err);
+        if (code != (cases[i].is_fine ? 0 : BANG_EDATA) ||
+            (code < 0 && !strstr(err.message, "resolve_neg()")))
+            fail_msg("case %zu: %s", i, err.message);
+        bang_pickle_release(&pickle);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -367,7 +400,7 @@ int main(void)
         cmocka_unit_test(test_containers), cmocka_unit_test(test_objects),
         cmocka_unit_test(test_tensors),    cmocka_unit_test(test_system_is_not_called),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_bombs),      cmocka_unit_test(test_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,14 @@ static bang_value *make_tensor(bang_pickle *pickle, bang_value *arguments, int t
         *why = "a tensor is not made of a storage, an offset, sizes and strides";
         return NULL;
     }
+    /* Flags of a view whose numbers are to be changed when they are read. */
+    const bang_value *flags = argument(arguments, typed ? 7 : 6);
+    if (flags && flags->kind != BANG_VALUE_NONE &&
+        (flags->kind != BANG_VALUE_DICT || flags->list.count > 0)) {
+        *why = "a tensor is negated or conjugated only when used (neg, conj), which is not read: "
+               "save its resolve_neg().resolve_conj()";
+        return NULL;
+    }
     bang_value *tensor = bang_pickle_value(pickle, BANG_VALUE_TENSOR);
     if (!tensor)
         return NULL;
