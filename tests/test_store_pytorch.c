@@ -267,6 +267,13 @@ static void test_geometry(void **state)
         {BYTES("}U\1w" TENSOR("K\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"
                               "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85") "s."),
          "farther than a file can"},
+        /* 2^40 floats of one, 2^30 + 1, 2^30; 2^31 times 2^31 of them */
+        {BYTES("}U\1w" TENSOR("K\0\x8a\6\0\0\0\0\0\1\x85K\0\x85") "s."),
+         "is expanded from 24 to 4398046511104 bytes: save a contiguous copy"},
+        {BYTES("}U\1w" TENSOR("K\0J\1\0\0\x40\x85K\0\x85") "s."), "from 24 to 4294967300 bytes"},
+        {BYTES("}U\1w" TENSOR("K\0J\0\0\0\x40\x85K\0\x85") "s."), NULL},
+        {BYTES("}U\1w" TENSOR("K\0\x8a\5\0\0\0\x80\0\x8a\5\0\0\0\x80\0\x86K\0K\0\x86") "s."),
+         "larger than a file can be"},
         {BYTES("}U\1wctorch._utils\n_rebuild_tensor_v2\n(" STORAGE("QInt8Storage") "K\0))tRs."),
          "QInt8Storage is not known"},
         {BYTES("}U\1wctorch._utils\n_rebuild_tensor_v2\n(" STORAGE("DoubleStorage") "K\0))tRs."),
