@@ -273,8 +273,11 @@ static void test_wrappers(void **state)
         bang_checkpoint *c = open_file(b), *from = open_file(a);
         bang_conversion *plan = plan_of(from, BANG_LAYOUT_CLIP_OPENAI);
         assert_non_null(bang_checkpoint_find(c, "visual.proj"));
-        assert_non_null(bang_checkpoint_find(c, "transformer.resblocks.2.ln_2.bias"));
-        assert_non_null(bang_checkpoint_find(c, "text_projection"));
+        int has_text = ways[i].text != NULL; /* it is open_clip's, and stays there */
+        assert_non_null(
+            bang_checkpoint_find(c, &"text.transformer.resblocks.2.ln_2.bias"[has_text ? 0 : 5]));
+        assert_non_null(bang_checkpoint_find(c, &"text.text_projection"[has_text ? 0 : 5]));
+        assert_int_equal(has_note(plan, "names lose text."), has_text);
         assert_non_null(bang_checkpoint_find(c, "classification_head.bias"));
         assert_true(has_note(plan, "classification_head.bias"));
         assert_int_equal(has_note(plan, "wraps"), ways[i].prefix != NULL);
@@ -282,6 +285,62 @@ static void test_wrappers(void **state)
         bang_checkpoint_close(from);
         bang_checkpoint_close(c);
     }
+}
+
+/* open_clip's "text." stays in its layout, and comes back from any other. */
+static void test_text_prefix(void **state)
+{
+    const char *folder = *state;
+    const char *a = in_folder(folder, "a.safetensors"), *b = in_folder(folder, "b.safetensors");
+    const char *d = in_folder(folder, "d.safetensors"), *e = in_folder(folder, "e.safetensors");
+    for (int way = 0; way < 4; way++) { /* with metadata; with what only open_clip has */
+        tiny_clip clip = kinds[0];
+        bang_tensors tensors;
+        bang_error err = {0};
+        clip.text_prefix = "text.";
+        tiny_make(&tensors, &clip);
+        if (way % 2)
+            bang_tensors_set_metadata(&tensors, "format", "pt", &err);
+        if (way / 2)
+            tiny_add(&tensors, BANG_F32, 0, NULL, NULL, "logit_bias");
+        save(a, &tensors);
+        assert_layout(a, BANG_LAYOUT_CLIP_OPEN_CLIP);
+        convert(a, b, BANG_LAYOUT_CLIP_OPEN_CLIP);
+        assert_same_file(a, b);
+        convert(a, b, BANG_LAYOUT_CLIP_HF);
+        convert(b, d, BANG_LAYOUT_CLIP_OPEN_CLIP);
+        assert_same_file(a, d);
+        convert(b, d, BANG_LAYOUT_CLIP_OPENAI); /* the note goes along */
+        bang_checkpoint *c = open_file(d);
+        assert_non_null(bang_checkpoint_find(c, "ln_final.weight"));
+        assert_string_equal(json_string_value(json_object_get(c->metadata, "bang.text_prefix")),
+                            "text.");
+        bang_checkpoint_close(c);
+        convert(d, e, BANG_LAYOUT_CLIP_OPEN_CLIP);
+        assert_same_file(a, e);
+        convert(a, e, BANG_LAYOUT_CLIP_OPENAI);
+        assert_same_file(d, e);
+    }
+    /* Before some names only it cannot come back, and any other note is none. */
+    tiny_clip clip = kinds[0];
+    bang_tensors tensors;
+    bang_error err = {0};
+    clip.text_prefix = "text.";
+    tiny_make(&tensors, &clip);
+    for (size_t i = 0; i < tensors.count; i++)
+        if (strcmp(tensors.items[i].name, "text.ln_final.bias") == 0)
+            memmove(tensors.items[i].name, "ln_final.bias", sizeof "ln_final.bias");
+    bang_tensors_set_metadata(&tensors, "bang.text_prefix", "../", &err);
+    save(a, &tensors);
+    bang_checkpoint *c = open_file(a);
+    bang_conversion *plan = plan_of(c, BANG_LAYOUT_CLIP_HF);
+    assert_true(has_note(plan, "text., which others of the text tower lack"));
+    bang_conversion_free(plan);
+    plan = plan_of(c, BANG_LAYOUT_CLIP_OPEN_CLIP);
+    for (size_t i = 0; i < plan->count; i++)
+        assert_non_null(bang_checkpoint_find(c, plan->tensors[i].name));
+    bang_conversion_free(plan);
+    bang_checkpoint_close(c);
 }
 
 /* position_ids that are not 0, 1, 2, ... are data, and kept. */
@@ -413,6 +472,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_round_trips, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_meaning, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_wrappers, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_text_prefix, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_odd_ids, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_refusals, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_clashes, make_folder, drop_folder),

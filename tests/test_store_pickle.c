@@ -218,6 +218,39 @@ static void test_tensors(void **state)
     }
 }
 
+/* The last argument says that numbers are meant otherwise than they are stored. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *rest;
+        int is_fine;
+    } cases[] = {
+        {"_rebuild_tensor_v2", "\x89}", 1},
+        {"_rebuild_tensor_v2", "\x89}N", 1},
+        {"_rebuild_tensor_v2", "\x89}}", 1},
+        {"_rebuild_tensor_v2", "\x89}}U\3neg\x88s", 0},
+        {"_rebuild_tensor_v2", "\x89}}U\4conj\x88s", 0},
+        {"_rebuild_tensor_v2", "\x89}U\3neg", 0},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n", 1},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n}", 1},
+        {"_rebuild_tensor_v3", "\x89}ctorch\nuint16\n}U\3neg\x88s", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char bytes[512];
+        bang_pickle pickle;
+        bang_error err = {0};
+        int size =
+            snprintf(bytes, sizeof bytes, "ctorch._utils\n%s\n(%sK\1K\2K\3\x86K\3K\1\x86%stR.",
+                     cases[i].function, storage, cases[i].rest);
+        int code = bang_pickle_parse(&pickle, bytes, (size_t)size, "x", &err);
+        if (code != (cases[i].is_fine ? 0 : BANG_EDATA) ||
+            (code < 0 && !strstr(err.message, "resolve_neg()")))
+            fail_msg("case %zu: %s", i, err.message);
+        bang_pickle_release(&pickle);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -298,6 +331,68 @@ static void test_bounds(void **state)
     free(bytes);
 }
 
+/* Bytes again and again between a beginning and an end. */
+static int parse_repeated(bang_pickle *pickle, const char *first, const char *again, size_t count,
+                          const char *last, bang_error *err)
+{
+    size_t length = strlen(again), before = strlen(first), after = strlen(last);
+    size_t size = before + count * length + after;
+    char *bytes = malloc(size + 1);
+    assert_non_null(bytes);
+    memcpy(bytes, first, before);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bytes + before + i * length, again, length);
+    memcpy(bytes + before + count * length, last, after);
+    int code = bang_pickle_parse(pickle, bytes, size, "x", err);
+    free(bytes);
+    return code;
+}
+
+/* A byte of a pickle can make forty of memory: there is an end to it. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    enum { MANY = BANG_PICKLE_VALUES_MOST + 1 };
+    static const struct {
+        const char *first, *again, *last;
+        size_t count;
+    } cases[] = {
+        {"\x80\2(", ")", "t.", MANY},       /* the stack */
+        {"\x80\2(", "]", "t.", MANY},       /* values */
+        {"\x80\2N", "]0", ".", MANY},       /* values that nobody keeps */
+        {"\x80\2", "(", "N.", MANY},        /* marks */
+        {"\x80\2N", "\x94", ".", MANY},     /* the memo */
+        {"\x80\2]", "Na", ".", 2 * MANY},   /* items */
+        {"\x80\2N", "2\x86", ".", 5000000}, /* a tuple of itself twice, again */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bang_pickle pickle;
+        bang_error err = {0};
+        int code = parse_repeated(&pickle, cases[i].first, cases[i].again, cases[i].count,
+                                  cases[i].last, &err);
+        if (code != BANG_EDATA || !strstr(err.message, "more than 4194304 values"))
+            fail_msg("case %zu: %s", i, err.message);
+        assert_null(strchr(err.message, '\n'));
+        assert_true(pickle.values <= BANG_PICKLE_VALUES_MOST);
+        assert_true(pickle.items <= BANG_PICKLE_ITEMS_MOST);
+        bang_pickle_release(&pickle);
+    }
+    bang_pickle pickle;
+    bang_error err = {0};
+    /* Keys of storages are compared often, and short. */
+    for (size_t length = 1024; length < 1026; length++) {
+        int code = parse_repeated(&pickle, "(U\7storagectorch\nFloatStorage\nV", "k", length,
+                                  "\nU\3cpuK\6tQ.", &err);
+        assert_int_equal(code, length > 1024 ? BANG_EDATA : 0);
+        bang_pickle_release(&pickle);
+    }
+    /* What never changes is one value however often it occurs. */
+    assert_int_equal(parse_repeated(&pickle, "(", ")N\x88\x89(t", 1000, "t.", &err), 0);
+    assert_int_equal(pickle.values, 5);
+    assert_int_equal(pickle.root->list.count, 5000);
+    bang_pickle_release(&pickle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_containers), cmocka_unit_test(test_objects),
         cmocka_unit_test(test_tensors),    cmocka_unit_test(test_system_is_not_called),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bombs),      cmocka_unit_test(test_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

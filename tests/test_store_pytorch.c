@@ -5,6 +5,7 @@
 #include "bang/base/text.h"
 
 #include <unistd.h>
+#include <zlib.h>
 
 static void check_state_dict(const bang_checkpoint *c)
 {
@@ -266,6 +267,13 @@ static void test_geometry(void **state)
         {BYTES("}U\1w" TENSOR("K\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85"
                               "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85") "s."),
          "farther than a file can"},
+        /* 2^40 floats of one, 2^30 + 1, 2^30; 2^31 times 2^31 of them */
+        {BYTES("}U\1w" TENSOR("K\0\x8a\6\0\0\0\0\0\1\x85K\0\x85") "s."),
+         "is expanded from 24 to 4398046511104 bytes: save a contiguous copy"},
+        {BYTES("}U\1w" TENSOR("K\0J\1\0\0\x40\x85K\0\x85") "s."), "from 24 to 4294967300 bytes"},
+        {BYTES("}U\1w" TENSOR("K\0J\0\0\0\x40\x85K\0\x85") "s."), NULL},
+        {BYTES("}U\1w" TENSOR("K\0\x8a\5\0\0\0\x80\0\x8a\5\0\0\0\x80\0\x86K\0K\0\x86") "s."),
+         "larger than a file can be"},
         {BYTES("}U\1wctorch._utils\n_rebuild_tensor_v2\n(" STORAGE("QInt8Storage") "K\0))tRs."),
          "QInt8Storage is not known"},
         {BYTES("}U\1wctorch._utils\n_rebuild_tensor_v2\n(" STORAGE("DoubleStorage") "K\0))tRs."),
@@ -340,6 +348,126 @@ static void test_endless(void **state)
     }
 }
 
+/* What is looked for in a state, or in all states of many objects, is looked for
+ * once: with N of each it would take minutes otherwise. */
+static void test_shared_state(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    static const char *const parts[] = {"_parameters", "_buffers", "_modules"};
+    for (int way = 0; way < 4; way++) {
+        bang_text object = {0}, file = {0};
+        bang_checkpoint *c = NULL;
+        bang_error err = {0};
+        /* memo 0: a dict of many attributes, at its end those of a module or not */
+        bang_text_add_bytes(&object, BYTES("}q\0("));
+        for (int i = 0; way != 3 && i < MANY; i++)
+            bang_text_add_bytes(&object, BYTES("U\1aN"));
+        for (int p = 0; way == 2 && p < 3; p++)
+            bang_text_add(&object, "U%c%s}", (int)strlen(parts[p]), parts[p]);
+        bang_text_add_bytes(&object, BYTES("u0ca\nC\nq\1)\x81h\0bq\2"));
+        /* the root is a module that holds it, or others with its state, or its own buffers */
+        bang_text_add_bytes(&object, BYTES("0h\1)\x81}(U\x0b_parameters}U\1w"));
+        bang_text_add_bytes(&object, BYTES(TENSOR("K\0K\6\x85K\1\x85") "s"));
+        bang_text_add(&object, "U\b%s}(", way == 3 ? "_buffers" : "_modules");
+        for (int i = 0; i < MANY; i++)
+            if (way == 0)
+                bang_text_add_bytes(&object, BYTES("U\1mh\2"));
+            else
+                bang_text_add_bytes(&object, BYTES("U\1mh\1)\x81h\0b"));
+        bang_text_add_bytes(&object, BYTES("u"));
+        if (way == 3) {
+            bang_text_add_bytes(&object, BYTES("U\x08_modules}"));
+            for (int i = 0; i < MANY; i++)
+                bang_text_add_bytes(&object, BYTES("U\1aN"));
+        }
+        bang_text_add_bytes(&object, BYTES("ub."));
+        int code = parse_legacy(&c, &file, object.data, object.size, &err);
+        if (way == 2 ? code != BANG_EDATA || !strstr(err.message, "without end") : code != 0)
+            fail_msg("way %d: %s", way, err.message);
+        assert_true(way == 2 || c->count == 1);
+        bang_checkpoint_close(c);
+        bang_text_release(&object);
+        bang_text_release(&file);
+    }
+}
+
+static void add_number(bang_text *out, uint64_t value, int size)
+{
+    for (int i = 0; i < size; i++, value >>= 8)
+        bang_text_add_bytes(out, &(char){(char)(value & 255)}, 1);
+}
+
+/* A zip file of one member that is deflated. */
+static void add_deflated(bang_text *out, const char *name, char *data, size_t size)
+{
+    uLong room = compressBound((uLong)size);
+    unsigned char *packed = malloc(room);
+    z_stream z = {.next_in = (Bytef *)data,
+                  .avail_in = (uInt)size,
+                  .next_out = packed,
+                  .avail_out = (uInt)room};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    size_t directory = 0;
+    for (int central = 0; central < 2; central++) {
+        directory = out->size;
+        bang_text_add_bytes(out, central ? "PK\1\2\24\0" : "PK\3\4", central ? 6 : 4);
+        add_number(out, 20, 2);
+        add_number(out, 0, 2);
+        add_number(out, 8, 2); /* deflated */
+        add_number(out, 0, 4);
+        add_number(out, crc32(0, (const Bytef *)data, (uInt)size), 4);
+        add_number(out, z.total_out, 4);
+        add_number(out, size, 4);
+        add_number(out, strlen(name), 2);
+        add_number(out, 0, central ? 8 : 2);
+        add_number(out, 0, central ? 8 : 0);
+        bang_text_add(out, "%s", name);
+        if (!central)
+            bang_text_add_bytes(out, (char *)packed, z.total_out);
+    }
+    size_t length = out->size - directory;
+    bang_text_add_bytes(out, "PK\5\6\0\0\0\0\1\0\1\0", 12);
+    add_number(out, length, 4);
+    add_number(out, directory, 4);
+    add_number(out, 0, 2);
+    assert_false(out->failed);
+    free(packed);
+}
+
+/* A small file that would unpack to a large pickle, or that makes too much of it. */
+static void test_bomb(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *why;
+    } cases[] = {{16000000, "unpacks to 16000000 bytes"},
+                 {8000001, "unpacks to 8000001 bytes"},
+                 {8000000, "more than 4194304 values"},
+                 {1000000, "holds no tensors by name"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t size = cases[i].size;
+        char *data = malloc(size);
+        bang_text file = {0};
+        bang_checkpoint *c;
+        bang_error err = {0};
+        assert_non_null(data);
+        memset(data, ')', size);
+        memcpy(data, "\x80\2(", 3);
+        memcpy(data + size - 2, "t.", 2);
+        add_deflated(&file, "x/data.pkl", data, size);
+        assert_true(file.size < 20000);
+        assert_int_equal(bang_checkpoint_parse(&c, file.data, file.size, "x.pt", &err), BANG_EDATA);
+        if (!strstr(err.message, cases[i].why) || strchr(err.message, '\n'))
+            fail_msg("%s", err.message);
+        bang_text_release(&file);
+        free(data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_malicious),    cmocka_unit_test(test_damage),
         cmocka_unit_test(test_tar),          cmocka_unit_test(test_geometry),
         cmocka_unit_test(test_storage_view), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_shared_state), cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char ids_key[] = "bang.position_ids";
+static const char ids_key[] = "bang.position_ids", prefix_key[] = "bang.text_prefix";
 static const char *const ids_names[CLIP_TOWERS] = {"vision", "text"};
 
 void bang_conversion_problem(planning *p, const char *format, ...)
@@ -109,10 +109,13 @@ static int add_place(planning *p, const clip_place *where, bang_error *err)
     if (sources->done)
         return 0;
     sources->done = 1;
+    int is_text = !p->to_hf && place.tower == CLIP_TEXT;
+    int prefixed = is_text && (p->add_prefix || (p->keep_prefix && sources->has_prefix));
+    size_t before = (size_t)snprintf(name, sizeof name, "%s", prefixed ? bang_clip_text : "");
     int many = slot->form == CLIP_STACKED && p->to_hf ? 3 : 1;
     for (place.third = 0; rc == 0 && place.third < many; place.third++) {
         const bang_entry *entry = sources->entries[turn ? 0 : place.third];
-        bang_clip_name(name, sizeof name, &place, p->to_hf);
+        bang_clip_name(name + before, sizeof name - before, &place, p->to_hf);
         if (turn && slot->form == CLIP_STACKED && p->from_hf) {
             rc = add_joined(p, name, sources, err);
             continue;
@@ -147,20 +150,46 @@ static int add_ids(planning *p, int tower, bang_error *err)
     return 0;
 }
 
-/* Away from Hugging Face's layout a note is left, on the way back it is taken. */
-static int settle_metadata(planning *p, bang_error *err)
+static int leave_metadata(planning *p, const char *key, const char *text, bang_error *err)
 {
-    json_t *metadata = p->plan->metadata;
-    const char *noted = json_string_value(json_object_get(metadata, ids_key));
+    if (!p->plan->metadata)
+        p->plan->metadata = json_object();
+    return json_object_set_new(p->plan->metadata, key, json_string(text)) < 0
+               ? bang_fail_memory(err)
+               : 0;
+}
+
+static void take_metadata(planning *p, const char *key)
+{
+    json_object_del(p->plan->metadata, key);
+    if (json_object_size(p->plan->metadata) == 0) {
+        json_decref(p->plan->metadata);
+        p->plan->metadata = NULL;
+    }
+}
+
+/* Away from open_clip's layout a note is left, on the way back it is taken. */
+static int settle_prefix(planning *p, bang_error *err)
+{
+    const char *noted = json_string_value(json_object_get(p->plan->metadata, prefix_key));
+    if (p->lost_prefix)
+        return leave_metadata(p, prefix_key, bang_clip_text, err);
+    if (noted && p->plan->to == BANG_LAYOUT_CLIP_OPEN_CLIP) {
+        p->add_prefix = strcmp(noted, bang_clip_text) == 0;
+        take_metadata(p, prefix_key);
+    }
+    return 0;
+}
+
+/* The same with position_ids, which only Hugging Face's layout has. */
+static int settle_ids(planning *p, bang_error *err)
+{
+    const char *noted = json_string_value(json_object_get(p->plan->metadata, ids_key));
     char text[32] = "";
     if (p->to_hf && noted) {
         for (int t = 0; t < CLIP_TOWERS; t++)
             p->ids[t] = !p->from_hf && strstr(noted, ids_names[t]) != NULL;
-        json_object_del(metadata, ids_key);
-        if (json_object_size(metadata) == 0) {
-            json_decref(metadata);
-            p->plan->metadata = NULL;
-        }
+        take_metadata(p, ids_key);
     }
     if (p->to_hf || !(p->ids[0] || p->ids[1]))
         return 0;
@@ -168,10 +197,7 @@ static int settle_metadata(planning *p, bang_error *err)
         if (p->ids[t])
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? "," : "",
                      ids_names[t]);
-    if (!metadata)
-        p->plan->metadata = metadata = json_object();
-    return json_object_set_new(metadata, ids_key, json_string(text)) < 0 ? bang_fail_memory(err)
-                                                                         : 0;
+    return leave_metadata(p, ids_key, text, err);
 }
 
 static int by_name(const void *left, const void *right)
@@ -198,7 +224,7 @@ static int find_twins(planning *p, bang_error *err)
 
 static int emit(planning *p, bang_error *err)
 {
-    int rc = 0;
+    int rc = settle_prefix(p, err);
     for (size_t i = 0; rc == 0 && i < p->checkpoint->count; i++) {
         const clip_assigned *a = &p->assigned[i];
         const bang_entry *entry = &p->checkpoint->entries[i];
@@ -209,7 +235,7 @@ static int emit(planning *p, bang_error *err)
                            err);
     }
     if (rc == 0)
-        rc = settle_metadata(p, err);
+        rc = settle_ids(p, err);
     for (int t = 0; rc == 0 && p->to_hf && t < CLIP_TOWERS; t++)
         if (p->ids[t])
             rc = add_ids(p, t, err);

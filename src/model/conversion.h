@@ -15,7 +15,8 @@ struct bang_conversion_state {
 /* What fills one place: q, k, v where they are apart, else the first alone. */
 typedef struct clip_sources {
     const bang_entry *entries[3];
-    int done; /* its tensors are in the plan */
+    int has_prefix; /* its name had open_clip's "text." */
+    int done;       /* its tensors are in the plan */
 } clip_sources;
 
 /* What one tensor of the checkpoint is. */
@@ -24,6 +25,7 @@ typedef struct clip_assigned {
     clip_role role;
     const char *name; /* of an extra: without what wraps the whole file */
     clip_place place; /* if placed; of position_ids the tower */
+    int has_prefix;   /* if placed: open_clip's "text." */
 } clip_assigned;
 
 typedef struct planning {
@@ -36,11 +38,16 @@ typedef struct planning {
     clip_sources *layers[CLIP_TOWERS]; /* (depth, CLIP_LAYER_SLOTS) */
     size_t depth[CLIP_TOWERS];
     int ids[CLIP_TOWERS]; /* position_ids were left out, or are to be made */
+    int keep_prefix;      /* "text." stays where it is */
+    int lost_prefix;      /* it was before all names of the text tower and goes */
+    int add_prefix;       /* it was noted and comes back */
     bang_text problems;   /* one line each */
     size_t problem_count;
 } planning;
 
 extern const char *const bang_clip_ids[CLIP_TOWERS];
+/* What open_clip puts before its text tower when that is a module of its own. */
+extern const char bang_clip_text[];
 
 void bang_conversion_problem(planning *p, const char *format, ...) BANG_PRINTF(2, 3);
 void bang_conversion_note(planning *p, const char *format, ...) BANG_PRINTF(2, 3);

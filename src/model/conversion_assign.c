@@ -6,6 +6,7 @@
 
 const char *const bang_clip_ids[CLIP_TOWERS] = {"vision_model.embeddings.position_ids",
                                                 "text_model.embeddings.position_ids"};
+const char bang_clip_text[] = "text.";
 
 clip_sources *bang_conversion_sources(planning *p, const clip_place *place)
 {
@@ -69,15 +70,17 @@ static void assign_one(planning *p, const bang_entry *entry, clip_assigned *out)
             return;
         }
     int found = bang_clip_find(&out->place, inner, p->from_hf) == 0;
-    if (!found && !p->from_hf && bang_layout_begins(inner, "text."))
-        found = bang_clip_find(&out->place, inner + strlen("text."), 0) == 0 &&
-                out->place.tower == CLIP_TEXT;
+    if (!found && !p->from_hf && bang_layout_begins(inner, bang_clip_text))
+        found = out->has_prefix =
+            bang_clip_find(&out->place, inner + strlen(bang_clip_text), 0) == 0 &&
+            out->place.tower == CLIP_TEXT;
     if (found && !(p->foreign && out->place.tower == CLIP_VISION))
         out->role = CLIP_PLACED;
 }
 
-static int put(planning *p, const bang_entry *entry, const clip_place *place)
+static int put(planning *p, const bang_entry *entry, const clip_assigned *a)
 {
+    const clip_place *place = &a->place;
     clip_sources *sources = bang_conversion_sources(p, place);
     if (sources->entries[place->third]) {
         bang_conversion_problem(p, "%.200s and %.200s: are the same tensor: leave one out",
@@ -85,6 +88,7 @@ static int put(planning *p, const bang_entry *entry, const clip_place *place)
         return -1;
     }
     sources->entries[place->third] = entry;
+    sources->has_prefix = a->has_prefix;
     return 0;
 }
 
@@ -99,8 +103,8 @@ static void settle_ids(planning *p, const bang_entry *entry, clip_assigned *a)
         a->role = CLIP_DROPPED;
         p->ids[a->place.tower] = 1;
         bang_conversion_note(p,
-                             "%s: left out: it counts 0, 1, 2, ...; the metadata notes it for "
-                             "the way back",
+                             "%s: left out: it counts 0, 1, 2, ...; the metadata of safetensors "
+                             "note it for the way back, other formats lose it",
                              entry->name);
     } else {
         a->role = CLIP_EXTRA;
@@ -121,6 +125,31 @@ static void note_wrappers(planning *p)
     if (wrapped > 0)
         bang_conversion_note(p, "%zu names lose what wraps the model: %.*s", wrapped,
                              (int)(bang_layout_unwrap(first) - first), first);
+}
+
+/* What becomes of "text.", which only open_clip has, and OpenAI's layout where it came so. */
+static void settle_prefix(planning *p)
+{
+    size_t with = 0, without = 0;
+    for (size_t i = 0; i < p->checkpoint->count; i++) {
+        const clip_assigned *a = &p->assigned[i];
+        if (a->role != CLIP_PLACED || a->place.tower != CLIP_TEXT)
+            continue;
+        with += (size_t)a->has_prefix;
+        without += (size_t)!a->has_prefix;
+    }
+    p->keep_prefix = p->plan->from == p->plan->to || p->plan->to == BANG_LAYOUT_CLIP_OPEN_CLIP;
+    p->lost_prefix = !p->keep_prefix && with > 0 && without == 0;
+    if (p->lost_prefix)
+        bang_conversion_note(p,
+                             "%zu names lose %s; the metadata of safetensors note it for the way "
+                             "back, other formats do not",
+                             with, bang_clip_text);
+    else if (!p->keep_prefix && with > 0)
+        bang_conversion_note(p,
+                             "%zu names lose %s, which others of the text tower lack: the way "
+                             "back will not restore it",
+                             with, bang_clip_text);
 }
 
 /* Says in one note which tensors are kept though the layout has no name for them. */
@@ -181,11 +210,12 @@ int bang_conversion_assign(planning *p, bang_error *err)
         return rc;
     for (size_t i = 0; i < c->count; i++)
         if (p->assigned[i].role == CLIP_PLACED)
-            put(p, &c->entries[i], &p->assigned[i].place);
+            put(p, &c->entries[i], &p->assigned[i]);
     for (size_t i = 0; i < c->count; i++)
         if (p->assigned[i].role == CLIP_IDS)
             settle_ids(p, &c->entries[i], &p->assigned[i]);
     note_wrappers(p);
+    settle_prefix(p);
     note_extras(p);
     return 0;
 }

@@ -88,6 +88,8 @@ static int push_marked(bang_machine *m, bang_value_kind kind)
         return code;
     if (kind == BANG_VALUE_DICT && items.count % 2 != 0)
         return bang_machine_fail(m, "a key without a value");
+    if (kind == BANG_VALUE_TUPLE && items.count == 0)
+        return bang_machine_push(m, m->empty);
     bang_value *value = bang_pickle_value(m->pickle, kind);
     if (!value || bang_pickle_extend(m->pickle, value, items.items, items.count) < 0)
         return bang_machine_fail_value(m);
@@ -323,7 +325,7 @@ static int step_container(bang_machine *m, int opcode)
 {
     switch (opcode) {
     case ')':
-        return bang_machine_push(m, bang_pickle_value(m->pickle, BANG_VALUE_TUPLE));
+        return bang_machine_push(m, m->empty);
     case ']':
         return bang_machine_push(m, bang_pickle_value(m->pickle, BANG_VALUE_LIST));
     case '}':
@@ -428,7 +430,8 @@ static int run(bang_machine *m)
     m->none = bang_pickle_value(m->pickle, BANG_VALUE_NONE);
     m->truth = bang_pickle_value(m->pickle, BANG_VALUE_BOOL);
     m->falsehood = bang_pickle_value(m->pickle, BANG_VALUE_BOOL);
-    if (!m->none || !m->truth || !m->falsehood)
+    m->empty = bang_pickle_value(m->pickle, BANG_VALUE_TUPLE);
+    if (!m->none || !m->truth || !m->falsehood || !m->empty)
         return bang_machine_fail_value(m);
     m->truth->integer = 1;
     for (;;) {

@@ -38,7 +38,9 @@ typedef enum bang_value_kind {
 typedef struct bang_value bang_value;
 struct bang_value {
     bang_value_kind kind;
-    int busy; /* for whoever walks the tree: on the way to here */
+    /* For whoever walks the tree: */
+    signed char busy;      /* on the way to here */
+    signed char is_module; /* of a DICT: it is a module's state: 1, it is not: -1, 0: not known */
     union {
         int64_t integer;
         double number;
@@ -73,13 +75,21 @@ struct bang_value {
     };
 };
 
-enum { BANG_PICKLE_MOST = 100000000, BANG_PICKLE_CALLS = 8 };
+enum {
+    BANG_PICKLE_MOST = 100000000,        /* bytes */
+    BANG_PICKLE_UNPACKED_MOST = 8000000, /* bytes of a deflated one; PyTorch deflates none */
+    BANG_PICKLE_VALUES_MOST = 1 << 22,   /* values, and places on the stack and in the memo */
+    BANG_PICKLE_ITEMS_MOST = 1 << 23,    /* items of all containers together */
+    BANG_PICKLE_CALLS = 8,
+};
 
 typedef struct bang_pickle {
     bang_value *root;
     size_t used;                                /* bytes, with the one that ends it */
     int is_cut;                                 /* it failed because the bytes ended */
+    int is_full;                                /* it failed because it makes too much */
     size_t values;                              /* how many were made */
+    size_t items;                               /* how many were put into containers */
     size_t call_count;                          /* of different unknown calls; the first: */
     const bang_value *calls[BANG_PICKLE_CALLS]; /* GLOBALs, or other values that were called */
     bang_value storages;                        /* list: every STORAGE, as often as it occurs */
@@ -110,7 +120,7 @@ bang_value *bang_value_state(const bang_value *object);
 /* For the parts of the unpickler. NULL when memory is out or there are too many values. */
 void *bang_pickle_room(bang_pickle *pickle, size_t count, size_t size);
 bang_value *bang_pickle_value(bang_pickle *pickle, bang_value_kind kind);
-/* Adds count items; -1 when memory is out. */
+/* Adds count items; -1 when memory is out or there are too many. */
 int bang_pickle_extend(bang_pickle *pickle, bang_value *list, bang_value *const *items,
                        size_t count);
 /* What calling callee with arguments (a TUPLE) gives. *why: NULL, or what is wrong

@@ -4,6 +4,8 @@
 
 #include "store/pickle.h"
 
+enum { KEY_MOST = 1024 }; /* of a storage: some digits, and compared often */
+
 enum action {
     UNKNOWN,
     TENSOR,    /* (storage, offset, size, stride, ...) */
@@ -98,6 +100,14 @@ static bang_value *make_tensor(bang_pickle *pickle, bang_value *arguments, int t
         !is_kind(argument(arguments, 3), BANG_VALUE_TUPLE) ||
         (typed && !is_kind(dtype, BANG_VALUE_GLOBAL))) {
         *why = "a tensor is not made of a storage, an offset, sizes and strides";
+        return NULL;
+    }
+    /* Flags of a view whose numbers are to be changed when they are read. */
+    const bang_value *flags = argument(arguments, typed ? 7 : 6);
+    if (flags && flags->kind != BANG_VALUE_NONE &&
+        (flags->kind != BANG_VALUE_DICT || flags->list.count > 0)) {
+        *why = "a tensor is negated or conjugated only when used (neg, conj), which is not read: "
+               "save its resolve_neg().resolve_conj()";
         return NULL;
     }
     bang_value *tensor = bang_pickle_value(pickle, BANG_VALUE_TENSOR);
@@ -257,8 +267,8 @@ bang_value *bang_pickle_persistent(bang_pickle *pickle, const bang_value *id, co
         return class;
     }
     if (!bang_value_is_text(argument(id, 0), "storage") || !is_kind(class, BANG_VALUE_GLOBAL) ||
-        !is_kind(argument(id, 2), BANG_VALUE_TEXT) || !is_kind(argument(id, 4), BANG_VALUE_INT) ||
-        argument(id, 4)->integer < 0)
+        !is_kind(argument(id, 2), BANG_VALUE_TEXT) || argument(id, 2)->text.size > KEY_MOST ||
+        !is_kind(argument(id, 4), BANG_VALUE_INT) || argument(id, 4)->integer < 0)
         return NULL;
     *why = NULL;
     bang_value *storage = bang_pickle_value(pickle, BANG_VALUE_STORAGE);

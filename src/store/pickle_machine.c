@@ -18,13 +18,21 @@ int bang_machine_fail_cut(bang_machine *m)
 
 int bang_machine_fail_value(const bang_machine *m)
 {
-    return bang_fail(m->err, BANG_EMEMORY, "%s: out of memory, or too many values in its pickle",
-                     m->name);
+    if (!m->pickle->is_full)
+        return bang_fail_memory(m->err);
+    return bang_fail(m->err, BANG_EDATA,
+                     "%s: byte %zu of its pickle: more than %d values or %d items: no checkpoint "
+                     "needs so many: save a state_dict alone",
+                     m->name, m->at, BANG_PICKLE_VALUES_MOST, BANG_PICKLE_ITEMS_MOST);
 }
 
-/* Room for one more. */
-static int grow(void **items, size_t *capacity, size_t need, size_t size)
+/* Room for need of them. */
+static int grow(const bang_machine *m, void **items, size_t *capacity, size_t need, size_t size)
 {
+    if (need > BANG_PICKLE_VALUES_MOST) {
+        m->pickle->is_full = 1;
+        return -1;
+    }
     if (need <= *capacity)
         return 0;
     size_t wish = need < 2 * *capacity ? 2 * *capacity : need + 64;
@@ -38,7 +46,7 @@ static int grow(void **items, size_t *capacity, size_t need, size_t size)
 
 int bang_machine_push(bang_machine *m, bang_value *value)
 {
-    if (!value || grow((void **)&m->stack.items, &m->stack.capacity, m->stack.count + 1,
+    if (!value || grow(m, (void **)&m->stack.items, &m->stack.capacity, m->stack.count + 1,
                        sizeof(bang_value *)) < 0)
         return bang_machine_fail_value(m);
     m->stack.items[m->stack.count++] = value;
@@ -73,8 +81,8 @@ bang_value **bang_machine_pop_many(bang_machine *m, size_t count)
 
 int bang_machine_push_mark(bang_machine *m)
 {
-    if (grow((void **)&m->marks, &m->mark_capacity, m->mark_count + 1, sizeof *m->marks) < 0)
-        return bang_fail_memory(m->err);
+    if (grow(m, (void **)&m->marks, &m->mark_capacity, m->mark_count + 1, sizeof *m->marks) < 0)
+        return bang_machine_fail_value(m);
     m->marks[m->mark_count++] = m->stack.count;
     return 0;
 }
@@ -129,8 +137,9 @@ static int put_memo(bang_machine *m, uint64_t index)
         return bang_machine_fail(m, "a memo out of bounds");
     bang_machine_values *memo = &m->memo;
     size_t before = memo->capacity;
-    if (grow((void **)&memo->items, &memo->capacity, (size_t)index + 1, sizeof(bang_value *)) < 0)
-        return bang_fail_memory(m->err);
+    if (grow(m, (void **)&memo->items, &memo->capacity, (size_t)index + 1, sizeof(bang_value *)) <
+        0)
+        return bang_machine_fail_value(m);
     if (memo->capacity > before)
         memset(memo->items + before, 0, (memo->capacity - before) * sizeof(bang_value *));
     memo->items[index] = value;

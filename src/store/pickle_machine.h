@@ -18,14 +18,14 @@ typedef struct bang_machine {
     bang_machine_values stack, memo; /* memo.count: of puts */
     size_t *marks;
     size_t mark_count, mark_capacity;
-    bang_value *none, *truth, *falsehood;
+    bang_value *none, *truth, *falsehood, *empty; /* what never changes is made once */
     bang_error *err;
 } bang_machine;
 
 int bang_machine_fail(const bang_machine *m, const char *why);
 /* When the bytes have ended. */
 int bang_machine_fail_cut(bang_machine *m);
-/* When a value could not be made. */
+/* When a value could not be made or kept. */
 int bang_machine_fail_value(const bang_machine *m);
 
 /* NULL says that memory was out when value was made. */

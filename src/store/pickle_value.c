@@ -5,9 +5,8 @@
 #include "store/pickle.h"
 
 enum {
-    CHUNK = 8192,         /* small values share a piece of the arena */
-    ALIGNMENT = 8,        /* what a value wants */
-    VALUES_MOST = 1 << 24 /* less than a gigabyte of them */
+    CHUNK = 8192,  /* small values share a piece of the arena */
+    ALIGNMENT = 8, /* what a value wants */
 };
 
 _Static_assert(_Alignof(bang_value) <= ALIGNMENT, "values fit the alignment of their room");
@@ -33,8 +32,8 @@ void *bang_pickle_room(bang_pickle *pickle, size_t count, size_t size)
 
 bang_value *bang_pickle_value(bang_pickle *pickle, bang_value_kind kind)
 {
-    bang_value *value =
-        pickle->values < VALUES_MOST ? bang_pickle_room(pickle, 1, sizeof *value) : NULL;
+    pickle->is_full = pickle->is_full || pickle->values >= BANG_PICKLE_VALUES_MOST;
+    bang_value *value = pickle->is_full ? NULL : bang_pickle_room(pickle, 1, sizeof *value);
     if (!value)
         return NULL;
     pickle->values++;
@@ -45,6 +44,10 @@ bang_value *bang_pickle_value(bang_pickle *pickle, bang_value_kind kind)
 int bang_pickle_extend(bang_pickle *pickle, bang_value *list, bang_value *const *items,
                        size_t count)
 {
+    pickle->is_full = pickle->is_full || count > BANG_PICKLE_ITEMS_MOST - pickle->items;
+    if (pickle->is_full)
+        return -1;
+    pickle->items += count;
     if (count > list->list.capacity - list->list.count) {
         size_t need = list->list.count + count;
         size_t capacity = need < 2 * list->list.capacity ? 2 * list->list.capacity : need;

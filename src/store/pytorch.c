@@ -96,6 +96,19 @@ static int read_order(int *swapped, struct archive *a, bang_error *err)
     return code;
 }
 
+/* A pickle lies in the file as it is. One that is deflated, as other tools do, may
+ * be a thousand times what the file has, so it must be small. */
+static int load_pickle(char **bytes, const struct archive *a, bang_error *err)
+{
+    if (a->pickle->method != BANG_ZIP_STORED && a->pickle->size > BANG_PICKLE_UNPACKED_MOST)
+        return bang_fail(err, BANG_EDATA,
+                         "%s: its data.pkl unpacks to %llu bytes, of a compressed one at most %d "
+                         "are read: store it uncompressed",
+                         a->source->name, (unsigned long long)a->pickle->size,
+                         BANG_PICKLE_UNPACKED_MOST);
+    return bang_zip_load(bytes, a->source, a->pickle, BANG_PICKLE_MOST, err);
+}
+
 static int open_archive(struct archive *a, bang_error *err)
 {
     char *bytes = NULL;
@@ -106,7 +119,7 @@ static int open_archive(struct archive *a, bang_error *err)
     a->unpacked = calloc(a->zip.count, sizeof *a->unpacked);
     int code = a->unpacked ? read_order(&swapped, a, err) : bang_fail_memory(err);
     if (code == 0)
-        code = bang_zip_load(&bytes, a->source, a->pickle, BANG_PICKLE_MOST, err);
+        code = load_pickle(&bytes, a, err);
     if (code == 0)
         code = bang_digest_bytes(a->c->files[a->file].header_digest, bytes, (size_t)a->pickle->size,
                                  err);

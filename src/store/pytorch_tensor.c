@@ -148,6 +148,28 @@ static int read_types(bang_dtype *dtype, size_t *storage_size, const bang_value 
     return 0;
 }
 
+/* Strides of 0 make a tensor of any size from one number: what is usual (a bias for
+ * each of a batch) is read, not what would fill a disk from nothing. */
+static int check_expanded(const struct geometry *geometry, uint64_t size, uint64_t stored,
+                          const char *file, const char *name, bang_error *err)
+{
+    const uint64_t least = (uint64_t)4 << 30, times = 1000;
+    uint64_t bytes = size;
+    char shown[BANG_SHOWN];
+    for (int i = 0; i < geometry->rank && geometry->reach > 0; i++) {
+        if (geometry->shape[i] > INT64_MAX / bytes)
+            return fail(file, name, "is larger than a file can be: damaged", err);
+        bytes *= geometry->shape[i];
+    }
+    if (geometry->reach == 0 || bytes <= least || bytes / times <= stored)
+        return 0;
+    return bang_fail(err, BANG_EDATA,
+                     "%s: tensor \"%s\": is expanded from %llu to %llu bytes: save a contiguous "
+                     "copy",
+                     file, bang_bytes_show(shown, name), (unsigned long long)stored,
+                     (unsigned long long)bytes);
+}
+
 static int add(bang_checkpoint *c, const struct bang_torch_item *item, const char *file,
                bang_torch_find *find, void *context, int swapped, bang_error *err)
 {
@@ -173,6 +195,9 @@ static int add(bang_checkpoint *c, const struct bang_torch_item *item, const cha
     if (geometry.reach > 0 &&
         (geometry.offset > numbers || geometry.reach > numbers - geometry.offset))
         return fail(file, item->name, "reaches beyond its storage: damaged", err);
+    code = check_expanded(&geometry, size, count * unit, file, item->name, err);
+    if (code < 0)
+        return code;
     if (swapped && dtype == BANG_C64)
         return fail(file, item->name, "big-endian complex numbers are not read: convert it", err);
     uint64_t offset = geometry.reach > 0 ? geometry.offset * size : 0;

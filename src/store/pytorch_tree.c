@@ -10,7 +10,8 @@ enum {
     DEPTH_MOST = 100,
     SHOWN_MOST = 8,       /* names that a note lists */
     STEPS_PER_VALUE = 16, /* containers may be shared, but not without end */
-    BYTES_PER_BYTE = 64,  /* of names, for a byte of the pickle */
+    BYTES_PER_BYTE = 16,  /* of names, for a byte of the pickle */
+    BYTES_MOST = 1 << 27, /* of names */
 };
 
 struct walk {
@@ -129,16 +130,18 @@ static const bang_value *part(const bang_value *state, const char *name)
     return dict && dict->kind == BANG_VALUE_DICT ? dict : NULL;
 }
 
+/* Any number of objects may share a state: it is looked through once. */
 static int is_module(const bang_value *value)
 {
-    const bang_value *state = bang_value_state(value);
-    return state && part(state, "_parameters") && part(state, "_modules");
+    bang_value *state = bang_value_state(value);
+    if (state && state->is_module == 0)
+        state->is_module = part(state, "_parameters") && part(state, "_modules") ? 1 : -1;
+    return state && state->is_module > 0;
 }
 
-/* A buffer that the module's own state dict would not have. */
-static int is_passing(struct walk *w, const bang_value *state, const bang_value *key)
+/* A buffer that the module's own state dict would not have: one of set, or NULL. */
+static int is_passing(struct walk *w, const bang_value *set, const bang_value *key)
 {
-    const bang_value *set = bang_value_get(state, "_non_persistent_buffers_set");
     if (!set || set->kind != BANG_VALUE_SET || key->kind != BANG_VALUE_TEXT)
         return 0;
     if (set->list.count >= w->steps)
@@ -161,12 +164,13 @@ static int visit_module(struct walk *w, const bang_value *state)
     if (state->list.count >= w->steps) /* what looking for the parts costs */
         return fail_endless(w);
     w->steps -= state->list.count;
+    const bang_value *passing_set = bang_value_get(state, "_non_persistent_buffers_set");
     for (int p = 0; p < 3; p++) {
         const bang_value *dict = part(state, parts[p]);
         for (size_t i = 0; dict && code == 0 && i + 1 < dict->list.count; i += 2) {
             bang_value *key = dict->list.items[i], *value = dict->list.items[i + 1];
             size_t path = w->path.size;
-            int passing = p == 1 ? is_passing(w, state, key) : 0;
+            int passing = p == 1 ? is_passing(w, passing_set, key) : 0;
             code = passing ? passing : enter(w, key);
             if (code == 0 && (value->kind == BANG_VALUE_TENSOR || is_module(value)))
                 code = visit(w, value);
@@ -341,12 +345,13 @@ int bang_torch_collect(bang_torch_list *out, bang_checkpoint *c, size_t file, ba
                        bang_error *err)
 {
     const char *name = bang_checkpoint_source(c, file)->name;
+    size_t bytes = BYTES_PER_BYTE * pickle->used + 65536;
     *out = (bang_torch_list){0};
     struct walk w = {.out = out,
                      .pickle = pickle,
                      .name = name,
                      .steps = STEPS_PER_VALUE * pickle->values + 1024,
-                     .bytes = BYTES_PER_BYTE * pickle->used + 65536,
+                     .bytes = bytes < BYTES_MOST ? bytes : BYTES_MOST,
                      .err = err};
     int code = judge_calls(c, pickle, name, err);
     if (code == 0)

@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (code < 0 ? err.code >= 0 || !err.message[0] || strchr(err.message, '\n') != NULL
                  : !pickle.root || pickle.used > size || data[pickle.used - 1] != '.')
         abort();
-    /* A byte makes one value at most (three stand for None, True and False). */
-    if (pickle.values > size + 3 || pickle.storages.list.count > size || pickle.call_count > size ||
+    /* A byte makes one value at most (four stand for None, True, False and ()). */
+    if (pickle.values > size + 4 || pickle.storages.list.count > size || pickle.call_count > size ||
         pickle.copied > size)
         abort();
     bang_pickle_release(&pickle);
