@@ -90,8 +90,9 @@ static void test_example(void **state)
     assert_int_equal(result.tensors, 3);
     assert_int_equal(result.copied, 1);
     assert_int_equal(result.scale_count, 0);
-    assert_string_equal(result.warnings, "counters of batches: n.num_batches_tracked: taken from "
-                                         "the last input\n");
+    assert_string_equal(result.warnings,
+                        "counters of batches differ: n.num_batches_tracked: taken from "
+                        "the last input\n");
     bang_text plan = {0};
     bang_average_describe(&plan, average);
     assert_non_null(strstr(plan.data, " F32      weights 0.25,0.75\n"));
@@ -100,7 +101,8 @@ static void test_example(void **state)
     if (bang_average_run(average, &stream, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(stream.bytes_written, bytes);
-    assert_int_equal(stream.bytes_read, 2 * 2 * 12 + 8);
+    /* counters were compared before */
+    assert_int_equal(stream.bytes_read, 2 * 2 * 12 + 2 * 8 + 8);
     bang_average_free(average);
     bang_checkpoint *out = open_file(path);
     assert_true(number(out, "t0.w") == 4 && number(out, "t1.w") == 5);

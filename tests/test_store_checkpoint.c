@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "bang/base/text.h"
 #include "store/checkpoint.h"
 
 static const char one_u8[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
@@ -338,7 +339,7 @@ static void test_index_missing_files(void **state)
     for (int i = 0; i < 99; i++)
         snprintf(json + strlen(json), sizeof json - strlen(json),
                  ",\"t%d\":\"model-%05d-of-00099.safetensors\"", i, i + 1);
-    strcat(json, "}}");
+    snprintf(json + strlen(json), sizeof json - strlen(json), "}}");
     index = put_index(folder, json);
     check_not_opened(index, BANG_EIO, "99 of its files");
     check_not_opened(index, BANG_EIO, "model-00020-of-00099.safetensors");
@@ -349,25 +350,23 @@ static void test_index_missing_files(void **state)
 static void test_index_large(void **state)
 {
     enum { COUNT = 200000 };
-    char *header = malloc((size_t)COUNT * 96), *index = malloc((size_t)COUNT * 32 + 100);
-    size_t h = 0, x = 0;
-    h += (size_t)sprintf(header, "{");
-    x += (size_t)sprintf(index, "{\"weight_map\":{");
+    bang_text header = {0}, index = {0};
+    bang_text_add(&header, "{");
+    bang_text_add(&index, "{\"weight_map\":{");
     for (int i = 0; i < COUNT; i++) {
-        h += (size_t)sprintf(header + h,
-                             "\"%07d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]},",
-                             i, i, i + 1);
-        x += (size_t)sprintf(index + x, "\"%07d\":\"1.safetensors\",", i);
+        bang_text_add(&header,
+                      "%s\"%07d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}",
+                      i ? "," : "", i, i, i + 1);
+        bang_text_add(&index, "\"%07d\":\"1.safetensors\",", i);
     }
-    header[h - 1] = '}';
-    header[h] = '\0';
-    strcpy(index + x, "\"last\":\"1.safetensors\"}}");
+    bang_text_add(&header, "}");
+    bang_text_add(&index, "\"last\":\"1.safetensors\"}}");
     char *data = calloc(COUNT, 1);
-    put_safetensors(in_folder(*state, "1.safetensors"), header, data, COUNT);
-    check_not_opened(put_index(*state, index), BANG_EDATA, "\"last\" is not in 1.safetensors");
+    put_safetensors(in_folder(*state, "1.safetensors"), header.data, data, COUNT);
+    check_not_opened(put_index(*state, index.data), BANG_EDATA, "\"last\" is not in 1.safetensors");
     free(data);
-    free(header);
-    free(index);
+    bang_text_release(&header);
+    bang_text_release(&index);
 }
 
 /* A file that becomes shorter while it is open. */

@@ -190,3 +190,9 @@ int bang_text_to_int64(int64_t *out, const char *s)
     *out = value;
     return 0;
 }
+
+int bang_text_ends_with(const char *s, const char *end)
+{
+    size_t length = strlen(s), tail = strlen(end);
+    return length >= tail && strcmp(s + length - tail, end) == 0;
+}

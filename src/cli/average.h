@@ -26,6 +26,7 @@ typedef struct average_request {
     char **texts;                  /* (output_count) alphas as typed; NULL: none */
     double *all_weights;           /* (output_count, inputs) */
     bang_average_rule *made_rules; /* (rule_count) */
+    size_t path_count;             /* paths and texts; options may be reduced to fewer outputs */
     int greedy;
 } average_request;
 
@@ -39,6 +40,9 @@ int average_go(cli *c, average_request *r);
 /* Chooses the members of a greedy soup: their weights replace those of options.
  * Returns an exit status. */
 int average_greedy(cli *c, average_request *r, json_t **told);
+/* Scores an average for each alpha, of which one file is there at a time; the request
+ * is then that for the best. Returns an exit status. */
+int average_best_alpha(cli *c, average_request *r, json_t **told);
 /* Plans one average and, if it is to write, runs it; prints all problems and returns
  * the status. */
 int average_once(cli *c, const bang_average_options *options, int writes, bang_stream *stream,

@@ -96,8 +96,8 @@ static void check_method(cli *c, average_request *r)
         cli_problem(c, "--fisher: only for --method fisher");
     if (r->greedy && !r->score)
         cli_problem(c, "--score: missing: greedy needs a command that prints a number for {}");
-    if (r->score && !r->greedy)
-        cli_problem(c, "--score: only for --method greedy");
+    if (r->score && !r->greedy && !(r->alpha && strchr(r->alpha, ',')))
+        cli_problem(c, "--score: chooses among several: give --method greedy or some alphas");
     if (r->greedy && (r->alpha || r->weights || r->rule_count))
         cli_problem(c, "--method greedy: chooses the weights itself: leave out --alpha, --weights "
                        "and --rule");
@@ -203,7 +203,7 @@ static void check_alphas(cli *c, average_request *r)
                     r->alpha);
     if (inputs > 2)
         cli_problem(c, "--alpha: %zu inputs: give --weights, one for each", inputs);
-    if (count > 1 && r->output && !strstr(r->output, "{alpha}"))
+    if (count > 1 && !r->score && r->output && !strstr(r->output, "{alpha}"))
         cli_problem(c, "--output %.200s: %zu alphas need as many names: put {alpha} into it",
                     r->output, count);
     for (size_t i = 0; i < count; i++)
@@ -220,7 +220,7 @@ static void check_alphas(cli *c, average_request *r)
             from_alpha(r->all_weights + i * inputs, list[i].value, inputs);
             check_usable(c, r, r->all_weights + i * inputs);
         }
-        r->options.output_count = count;
+        r->options.output_count = r->path_count = count;
     }
     free_list(list);
 }
@@ -246,7 +246,7 @@ static void check_weights(cli *c, average_request *r)
         r->paths[0] = strdup(r->output);
     if (r->output && strstr(r->output, "{alpha}"))
         cli_problem(c, "--output %.200s: {alpha} is only for --alpha", r->output);
-    r->options.output_count = 1;
+    r->options.output_count = r->path_count = 1;
     free_list(list);
 }
 
@@ -285,7 +285,7 @@ void average_check(cli *c, average_request *r)
 
 void average_release(average_request *r)
 {
-    for (size_t i = 0; i < r->options.output_count; i++) {
+    for (size_t i = 0; i < r->path_count; i++) {
         if (r->paths)
             free(r->paths[i]);
         if (r->texts)

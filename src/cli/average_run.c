@@ -117,7 +117,7 @@ static void print_plan(const average_request *r, const bang_average *average)
     if (r->base.count)
         printf("base    %s: %s, %zu tensors\n", r->base.paths[0], r->base.items[0]->format,
                r->base.items[0]->count);
-    printf("method  %s%s\n", r->method, r->greedy ? ": the score decides, shown for all" : "");
+    printf("method  %s%s\n", r->method, r->score ? ": the score decides, shown for all" : "");
     for (size_t k = 0; k < r->options.output_count; k++) {
         const bang_output *output = bang_average_target(average, k);
         for (size_t f = 0; f < bang_output_file_count(output); f++)
@@ -131,13 +131,13 @@ static void print_plan(const average_request *r, const bang_average *average)
 }
 
 static int print_result(const cli *c, const average_request *r, const bang_average *average,
-                        const bang_stream *stream, double seconds, json_t *greedy)
+                        const bang_stream *stream, double seconds, json_t *told)
 {
     bang_average_result result = bang_average_get(average);
     if (c->json) {
         json_t *out = result_json(r, average, stream, seconds);
-        if (greedy)
-            json_object_set(out, "greedy", greedy);
+        if (told)
+            json_object_set(out, r->greedy ? "greedy" : "search", told);
         return cli_print_json(c, out);
     }
     if (!c->quiet)
@@ -181,7 +181,9 @@ int average_go(cli *c, average_request *r)
     stream.cancel = cli_cancel();
     json_t *told = NULL;
     bang_average *average = NULL;
-    int status = r->greedy && !r->dry_run ? average_greedy(c, r, &told) : CLI_DONE;
+    int status = CLI_DONE;
+    if (r->score && !r->dry_run)
+        status = r->greedy ? average_greedy(c, r, &told) : average_best_alpha(c, r, &told);
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
     if (status == CLI_DONE)

@@ -9,24 +9,32 @@ static const char summary[] =
     ".pt, .npz), indexes of shards, or folders that hold one; a folder's other files\n"
     "(config, tokenizer) come from the first input.\n"
     "\n"
-    "Methods, with x_i the inputs, w_i their weights, b the base, d_i = x_i - b:\n"
-    "  linear  sum_i w_i x_i; for two (1 - alpha) A + alpha B; by default each 1/n, which is\n"
-    "          the uniform soup\n"
-    "  slerp   (sin((1-alpha) o) A + sin(alpha o) B)/sin o, o the angle between A and B\n"
-    "  task    b + scale sum_i w_i d_i\n"
-    "  ties    b + scale mean of the d_i, of which the largest part (--density) is kept, and\n"
-    "          where they differ in sign those with the sign of sum_i w_i d_i\n"
+    "Methods, with x_i the inputs, w_i their weights (1/n each, unless given), b the base,\n"
+    "d_i = x_i - b:\n"
+    "  linear  sum_i w_i x_i; for two (1 - alpha) A + alpha B; with all 1/n the uniform soup\n"
+    "  slerp   (sin((1-alpha) o) A + sin(alpha o) B)/sin o, o the angle between A and B;\n"
+    "          linear where they are parallel or opposite\n"
+    "  task    b + scale sum_i w_i d_i; the plain sum of the changes is --weights 1,1,..\n"
+    "  ties    b + scale sum_i w_i t_i / sum_i w_i over the t_i with the sign of sum_i w_i t_i,\n"
+    "          where t_i = d_i if it is among the largest of its model (--density), else 0\n"
     "  dare    b + scale sum_i w_i m_i d_i/(1 - drop), m_i = 0 with probability drop, else 1\n"
-    "  stock   t mean_i x_i + (1 - t) b, t = n c/(1 + (n-1) c), c the mean cosine of the d_i\n"
+    "  stock   t mean_i x_i + (1 - t) b, t = n c/(1 + (n-1) c), c the mean cosine of the d_i,\n"
+    "          t held within 0..1\n"
     "  fisher  sum_i w_i f_i x_i / sum_i w_i f_i, f_i from --fisher, number by number\n"
-    "  greedy  uniform soup of the inputs that make --score better, best first\n"
+    "  greedy  uniform soup: best first, each next stays if --score gets strictly better;\n"
+    "          inputs are scored as they are, soups as files like OUT\n"
+    "\n"
+    "With --score several alphas are tried one after the other and the best is written.\n"
     "\n"
     "--balance multiplies the change B - A by T |A|/|B - A|, over the model (norm) or each\n"
     "layer (layer-norm), before it is weighted: A + alpha s (B - A). T is --target, by\n"
     "default the median over the layers of |B - A|/|A|.\n"
     "\n"
     "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
-    "normalised. Where a weight is 1 and the others 0, bytes are copied.";
+    "normalised. Where a weight is 1 and the others 0, bytes are copied; when a rule says\n"
+    "so, the other inputs need not even have the same shape (another head). Running\n"
+    "statistics of batch norm are combined linearly by every method, its counters are\n"
+    "the last input's, other integers must be equal.";
 
 static const char example[] =
     "  bang average pre.safetensors fine.safetensors -o robust.safetensors\n"
@@ -68,7 +76,7 @@ int cmd_average(int argc, char **argv)
         {"base", 0, "FILE", "what the inputs were fine-tuned from: task, ties, dare, stock",
          checkpoints_read, &r.base},
         {"fisher", 0, "FILE", "Fisher weights, once for each input", checkpoints_read, &r.fishers},
-        {"score", 0, "COMMAND", "greedy: prints a number for the checkpoint {}, more is better",
+        {"score", 0, "COMMAND", "greedy, several alphas: prints a number for {}, more is better",
          cli_read_text, &r.score},
         {"scale", 0, "S", "task, ties, dare: of the combined change (1)", cli_read_real, &r.scale},
         {"density", 0, "D", "ties: part of the changes that is kept (0.2)", cli_read_real,

@@ -24,7 +24,7 @@ static int list_sources(bang_average *a, bang_error *err)
                          "average: inputs, outputs, weights or what the method needs are missing");
     a->first_input = base;
     a->feed_count = (size_t)base + o->input_count * (fisher ? 2 : 1);
-    a->sources = bang_arena_alloc(&a->arena, a->feed_count, sizeof *a->sources);
+    a->sources = bang_arena_alloc(&a->arena, a->feed_count, sizeof(void *));
     if (!a->sources)
         return bang_fail_memory(err);
     if (base)
@@ -63,8 +63,8 @@ static int plan_outputs(bang_average *a, bang_error *err)
 {
     const bang_average_options *o = &a->options;
     int code = 0;
-    a->output_items = bang_arena_alloc(&a->arena, o->output_count, sizeof *a->output_items);
-    a->outputs = bang_arena_alloc(&a->arena, o->output_count, sizeof *a->outputs);
+    a->output_items = bang_arena_alloc(&a->arena, o->output_count, sizeof(void *));
+    a->outputs = bang_arena_alloc(&a->arena, o->output_count, sizeof(void *));
     if (!a->output_items || !a->outputs)
         return bang_fail_memory(err);
     for (size_t k = 0; code == 0 && k < o->output_count; k++) {
@@ -292,8 +292,8 @@ static int check_finite(bang_average *a, bang_error *err)
         if (++tensors <= 10)
             bang_average_say(
                 a->options.allow_nan ? &a->warnings : &a->problems,
-                "tensor \"%.200s\": %llu number%s NaN or infinite%s", a->tensors[i].name, bad,
-                bad == 1 ? " is" : "s are",
+                "tensor \"%.200s\": %llu number%s NaN or infinite as %s%s", a->tensors[i].name, bad,
+                bad == 1 ? " is" : "s are", bang_dtype_name(a->tensors[i].dtype),
                 a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
     }
     if (tensors > 10)

@@ -63,6 +63,12 @@ int bang_average_compare_copies(bang_average *a, bang_stream *scan, bang_error *
 void bang_average_copy_from(const bang_average *a, bang_average_tensor *tensor, size_t feed);
 /* A counter of the batches that batch norm has seen: no weight, whatever its type. */
 int bang_average_is_counter(const bang_average_tensor *tensor);
+/* A running mean or variance of batch norm: combined linearly whatever the method, since
+ * a variance must not be negative. */
+int bang_average_is_statistic(const bang_average_tensor *tensor);
+/* The only input that an output has of a tensor, whose bytes it then is, or NO_COPY. */
+size_t bang_average_sole_feed(const bang_average *a, const bang_average_tensor *tensor,
+                              size_t output);
 int bang_average_same_shape(const bang_entry *a, const bang_entry *b);
 /* average_measure.c: norms, angles, thresholds; then the weights of every tensor. */
 int bang_average_measure(bang_average *a, bang_stream *stream, bang_error *err);

@@ -4,15 +4,14 @@
 
 #include "combine/average.h"
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 int bang_average_is_counter(const bang_average_tensor *t)
 {
-    return ends_with(t->name, "num_batches_tracked");
+    return bang_text_ends_with(t->name, "num_batches_tracked");
+}
+
+int bang_average_is_statistic(const bang_average_tensor *t)
+{
+    return bang_text_ends_with(t->name, "running_mean") || bang_text_ends_with(t->name, "running_var");
 }
 
 int bang_average_same_shape(const bang_entry *a, const bang_entry *b)
@@ -34,8 +33,7 @@ void bang_average_copy_from(const bang_average *a, bang_average_tensor *t, size_
             t->feeds[f].entry = NULL;
 }
 
-/* The only input that an output has of a tensor, whose bytes it then is, or NO_COPY. */
-static size_t sole_feed(const bang_average *a, const bang_average_tensor *t, size_t output)
+size_t bang_average_sole_feed(const bang_average *a, const bang_average_tensor *t, size_t output)
 {
     const double *weights = bang_average_weights(a, t, output);
     size_t found = NO_COPY;
@@ -63,7 +61,7 @@ static int choose_counter(const bang_average *a, bang_average_tensor *t)
         while (last > 0 && weights[last] == 0)
             last--;
         t->copies[o] = a->first_input + last;
-        choice = choice || sole_feed(a, t, o) == NO_COPY;
+        choice = choice || bang_average_sole_feed(a, t, o) == NO_COPY;
     }
     for (size_t f = 0; f < a->feed_count; f++) {
         int needed = 0;
@@ -80,26 +78,21 @@ static int choose_counter(const bang_average *a, bang_average_tensor *t)
 void bang_average_choose_copies(bang_average *a)
 {
     size_t last = a->first_input + a->options.input_count - 1;
-    bang_average_names counters = {0}, statistics = {0};
+    bang_average_names statistics = {0};
     for (size_t i = 0; i < a->count; i++) {
         bang_average_tensor *t = &a->tensors[i];
         if (t->kind == TENSOR_MIX) {
             int combined = 0;
             for (size_t o = 0; o < a->options.output_count; o++)
-                combined = combined || sole_feed(a, t, o) == NO_COPY;
-            if (combined &&
-                (ends_with(t->name, "running_mean") || ends_with(t->name, "running_var")))
+                combined = combined || bang_average_sole_feed(a, t, o) == NO_COPY;
+            if (combined && bang_average_is_statistic(t))
                 bang_average_add_name(&statistics, t->name);
         } else if (t->copies[0] != NO_COPY)
             continue;
         else if (a->options.on_integer != BANG_CHOOSE_ERROR)
             bang_average_copy_from(
                 a, t, a->options.on_integer == BANG_CHOOSE_LAST ? last : a->first_input);
-        else if (bang_average_is_counter(t) && choose_counter(a, t))
-            bang_average_add_name(&counters, t->name);
     }
-    bang_average_end_names(&counters, &a->warnings, "counters of batches",
-                           "taken from the last input");
     bang_average_end_names(&statistics, &a->warnings,
                            "running statistics of batch norm were combined",
                            "recompute them with a pass over training data");
@@ -142,13 +135,13 @@ static int alike(const bang_average *a, const bang_average_tensor *t)
     return 1;
 }
 
-/* Tensors without arithmetic must be equal. */
+/* Tensors without arithmetic must be equal, but for counters of batches. */
 int bang_average_compare_copies(bang_average *a, bang_stream *scan, bang_error *err)
 {
     bang_stream_item *items = calloc(a->count + 1, sizeof *items);
     size_t *tensors = calloc(a->count + 1, sizeof *tensors), count = 0;
     unsigned char *differs = calloc(a->count + 1, 1);
-    bang_average_names names = {0};
+    bang_average_names names = {0}, counters = {0};
     int code = items && tensors && differs ? 0 : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < a->count; i++) {
         bang_average_tensor *t = &a->tensors[i];
@@ -164,10 +157,17 @@ int bang_average_compare_copies(bang_average *a, bang_stream *scan, bang_error *
                                 &comparison, err);
     for (size_t k = 0; code == 0 && k < count; k++) {
         bang_average_tensor *t = &a->tensors[tensors[k]];
+        if (bang_average_is_counter(t)) {
+            if (choose_counter(a, t) && differs[k])
+                bang_average_add_name(&counters, t->name);
+            continue;
+        }
         if (differs[k])
             bang_average_add_name(&names, t->name);
         bang_average_copy_from(a, t, a->first_input);
     }
+    bang_average_end_names(&counters, &a->warnings, "counters of batches differ",
+                           "taken from the last input");
     bang_average_end_names(
         &names, &a->problems, "integers or types without arithmetic differ",
         "they cannot be averaged: --on-integer first or last says whose to take");

@@ -129,6 +129,24 @@ static int list_tensors(bang_average *a, bang_error *err)
     return 0;
 }
 
+static void apply_rules(bang_average *a)
+{
+    for (size_t r = 0; r < a->options.rule_count; r++) {
+        const bang_average_rule *rule = &a->options.rules[r];
+        size_t matches = 0;
+        for (size_t i = 0; i < a->count; i++) {
+            if (fnmatch(rule->glob, a->tensors[i].name, 0) != 0)
+                continue;
+            a->tensors[i].rule = rule->weights;
+            matches++;
+        }
+        if (matches == 0)
+            bang_average_say(&a->problems,
+                             "--rule %.200s: matches no tensor: see the names with bang inspect",
+                             rule->glob);
+    }
+}
+
 /* Other problems with one tensor, collected by kind. */
 struct trouble {
     bang_average_names shapes, types, kinds, base, fisher;
@@ -167,6 +185,18 @@ static void check_feed(bang_average *a, bang_average_tensor *t, size_t feed,
         add_types(&trouble->types, trouble->type, sizeof trouble->type, a, t, feed);
 }
 
+/* A rule chooses one input, so the others need not fit: a head for other classes. */
+static void take_whole(bang_average *a, bang_average_tensor *t, size_t feed)
+{
+    const bang_entry *entry = t->feeds[feed].entry;
+    int real = bang_dtype_is_real(entry->dtype);
+    t->kind = TENSOR_COPY;
+    t->dtype = real && a->options.dtype >= 0 ? (bang_dtype)a->options.dtype : entry->dtype;
+    t->rank = entry->rank;
+    t->shape = entry->shape;
+    bang_average_copy_from(a, t, feed);
+}
+
 /* The entries of a tensor in all feeds; those that are not needed stay NULL. */
 static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *trouble,
                       bang_error *err)
@@ -203,11 +233,17 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
         }
         return 0;
     }
+    if (t->rule && bang_average_sole_feed(a, t, 0) != NO_COPY) {
+        take_whole(a, t, bang_average_sole_feed(a, t, 0));
+        return 0;
+    }
     int no_fisher = 0;
     for (size_t f = 0; f < a->feed_count; f++) {
         int fisher = f >= a->first_input + inputs, input = f >= a->first_input && !fisher;
         const bang_entry *entry = t->feeds[f].entry;
         if (t->kind == TENSOR_COPY && !input)
+            t->feeds[f].entry = NULL;
+        else if (fisher && bang_average_is_statistic(t))
             t->feeds[f].entry = NULL;
         else if (fisher && (!entry || !bang_dtype_is_real(entry->dtype)))
             no_fisher = 1;
@@ -224,7 +260,8 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
 static void tell_trouble(bang_average *a, struct trouble *t)
 {
     bang_average_end_names(&t->shapes, &a->problems, t->shape,
-                           "only tensors of one shape can be combined");
+                           "only tensors of one shape can be combined: --rule 'NAME=0' takes the "
+                           "first input's as they are, =1 the last's");
     bang_average_end_names(&t->types, &a->problems, t->type,
                            "say what to write with --dtype f32, f16 or bf16");
     bang_average_end_names(&t->kinds, &a->problems, t->kind,
@@ -234,24 +271,6 @@ static void tell_trouble(bang_average *a, struct trouble *t)
     bang_average_end_names(&t->fisher, &a->problems,
                            "Fisher weights are missing or no real numbers",
                            "every input needs a file with the same names and shapes");
-}
-
-static void apply_rules(bang_average *a)
-{
-    for (size_t r = 0; r < a->options.rule_count; r++) {
-        const bang_average_rule *rule = &a->options.rules[r];
-        size_t matches = 0;
-        for (size_t i = 0; i < a->count; i++) {
-            if (fnmatch(rule->glob, a->tensors[i].name, 0) != 0)
-                continue;
-            a->tensors[i].rule = rule->weights;
-            matches++;
-        }
-        if (matches == 0)
-            bang_average_say(&a->problems,
-                             "--rule %.200s: matches no tensor: see the names with bang inspect",
-                             rule->glob);
-    }
 }
 
 /* Numbers the groups of tensors that are measured together. */
@@ -269,7 +288,7 @@ static int group(bang_average *a, bang_error *err)
     for (size_t i = 0; i < a->count; i++) {
         bang_average_tensor *t = &a->tensors[i];
         size_t length = bang_layer_length(t->name), g = groups;
-        if (t->kind != TENSOR_MIX)
+        if (t->kind != TENSOR_MIX || bang_average_is_statistic(t))
             continue;
         if (scope == BANG_SCOPE_MODEL)
             g = 0;
@@ -294,11 +313,12 @@ int bang_average_match(bang_average *a, bang_stream *scan, bang_error *err)
 {
     struct trouble trouble = {0};
     int code = list_tensors(a, err);
+    if (code == 0)
+        apply_rules(a);
     for (size_t i = 0; code == 0 && i < a->count; i++)
         code = find_feeds(a, &a->tensors[i], &trouble, err);
     tell_trouble(a, &trouble);
     if (code == 0) {
-        apply_rules(a);
         bang_average_choose_copies(a);
         code = group(a, err);
     }

@@ -102,7 +102,7 @@ static int list_items(bang_stream_item **items, size_t **tensors, size_t *count,
         return bang_fail_memory(err);
     }
     for (size_t i = 0; i < a->count; i++)
-        if (a->tensors[i].kind == TENSOR_MIX)
+        if (a->tensors[i].kind == TENSOR_MIX && !bang_average_is_statistic(&a->tensors[i]))
             list[(*count)++] = (struct by_group){i, a->tensors[i].group};
     qsort(list, *count, sizeof *list, compare_groups);
     for (size_t k = 0; k < *count; k++) {
@@ -251,6 +251,13 @@ static int weigh(const bang_average *a, const bang_average_tensor *t, size_t out
     size_t inputs = a->options.input_count;
     const double *gram = a->grams ? a->grams + t->group * a->feed_count * a->feed_count : NULL;
     double sum = 0;
+    if (bang_average_is_statistic(t)) { /* b + sum w_i d_i, or sum w_i x_i */
+        for (size_t i = 0; i < inputs; i++)
+            sum += w[a->first_input + i] = given[i];
+        if (bang_average_has_base(a))
+            w[0] = 1 - sum;
+        return 0;
+    }
     switch (a->options.method) {
     case BANG_AVERAGE_LINEAR:
         memcpy(w, given, inputs * sizeof *w);

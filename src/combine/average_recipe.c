@@ -120,6 +120,9 @@ int bang_average_recipe(json_t **out, const bang_average *a, size_t output, bang
     const json_t *kept = o->inputs[0]->metadata;
     json_t *recipe = json_object();
     json_t *metadata = kept ? json_copy((json_t *)kept) : json_object();
+    /* Readers of Hugging Face's refuse metadata without it. */
+    if (!json_object_get(metadata, "format"))
+        json_object_set_new(metadata, "format", json_string("pt"));
     json_object_set_new(recipe, "version", json_string(BANG_VERSION));
     json_object_set_new(recipe, "method", json_string(methods[o->method]));
     json_object_set(recipe, "inputs", a->files);

@@ -38,22 +38,22 @@ typedef struct bang_checkpoint_state {
 int bang_checkpoint_new(bang_checkpoint **out, const char *path, bang_error *err);
 /* Once all tensors are there: makes them known by name, refuses a name that is there twice. */
 int bang_checkpoint_complete(bang_checkpoint *c, bang_error *err);
-/* Adds a file by its path, which is opened. Its index to *file. */
-int bang_checkpoint_add_path(bang_checkpoint *c, size_t *file, const char *path, bang_error *err);
+/* Adds a file by its path, which is opened. Its number to *index. */
+int bang_checkpoint_add_path(bang_checkpoint *c, size_t *index, const char *path, bang_error *err);
 /* The same with what was opened already; source is taken over unless that fails. */
-int bang_checkpoint_add_source(bang_checkpoint *c, size_t *file, const char *path,
+int bang_checkpoint_add_source(bang_checkpoint *c, size_t *index, const char *path,
                                bang_source *source, bang_error *err);
-int bang_checkpoint_add_memory(bang_checkpoint *c, size_t *file, const void *data, size_t size,
+int bang_checkpoint_add_memory(bang_checkpoint *c, size_t *index, const void *data, size_t size,
                                const char *name, bang_error *err);
 /* A member of a zip as a file of its own. */
-int bang_checkpoint_add_packed(bang_checkpoint *c, size_t *file, const char *name, uint64_t size,
+int bang_checkpoint_add_packed(bang_checkpoint *c, size_t *index, const char *name, uint64_t size,
                                const bang_packed *packed, bang_error *err);
 /* The source of a file that is not packed. */
 const bang_source *bang_checkpoint_source(const bang_checkpoint *c, size_t file);
 /* Copies name, shape and strides; computes bytes from shape and dtype and holds
  * what the tensor covers (also by strides) against the file's size. Names must
  * be new: bang_checkpoint_open checks that once all are there. */
-int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *entry, bang_error *err);
+int bang_checkpoint_add(bang_checkpoint *c, const bang_entry *given, bang_error *err);
 int bang_checkpoint_note(bang_checkpoint *c, bang_error *err, const char *format, ...)
     BANG_PRINTF(3, 4);
 

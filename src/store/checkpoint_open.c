@@ -7,13 +7,8 @@
 #include <sys/stat.h>
 
 #include "bang/base/file.h"
+#include "bang/base/text.h"
 #include "store/checkpoint.h"
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
 
 /* What Git has in the place of a large file that was not fetched. */
 static int is_pointer(const bang_source *source)
@@ -80,7 +75,7 @@ static int choose(char **out, const char *folder, struct dirent **entries, int c
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         int k = 0;
-        while (k < KINDS && !ends_with(name, kinds[k]))
+        while (k < KINDS && !bang_text_ends_with(name, kinds[k]))
             k++;
         if (k == KINDS || (found[k] && second[k]) || is_folder(folder, name))
             continue;

@@ -38,14 +38,12 @@ static int add(bang_output_old *old, char *path, bang_error *err)
 static int add_shard(bang_output_old *old, const bang_output *output, const char *index,
                      const char *name, bang_error *err)
 {
-    static const char end[] = ".safetensors";
     const char *slash = strrchr(index, '/');
-    size_t length = strlen(name), tail = sizeof end - 1;
-    if (length < tail || strcmp(name + length - tail, end) != 0 || strchr(name, '/'))
+    if (!bang_text_ends_with(name, ".safetensors") || strchr(name, '/'))
         return 0;
     bang_text path = {0};
     bang_text_add_bytes(&path, index, slash ? (size_t)(slash - index) + 1 : 0);
-    bang_text_add_bytes(&path, name, length);
+    bang_text_add(&path, "%s", name);
     if (path.failed) {
         bang_text_release(&path);
         return bang_fail_memory(err);

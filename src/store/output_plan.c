@@ -8,12 +8,6 @@
 
 static const char one_end[] = ".safetensors", index_end[] = ".safetensors.index.json";
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 bang_output_file *bang_output_add_file(bang_output *output, char *path)
 {
     bang_output_file *files =
@@ -93,7 +87,7 @@ static int plan_file(bang_output *output, size_t index, char *path, json_t *meta
 {
     bang_output_file *file = bang_output_add_file(output, path);
     bang_span *span = file ? bang_output_add_span(file, 0) : NULL;
-    bang_output_item **items = calloc(output->item_count + 1, sizeof *items);
+    bang_output_item **items = calloc(output->item_count + 1, sizeof(void *));
     size_t count = 0;
     int code = span && items ? 0 : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < output->item_count; i++)
@@ -170,9 +164,9 @@ static int plan(bang_output *output, const bang_output_options *options, bang_er
         free(inside);
         return code;
     }
-    if (ends_with(path, one_end))
+    if (bang_text_ends_with(path, one_end))
         return plan_safetensors(output, path, 0, options, err);
-    if (ends_with(path, index_end)) {
+    if (bang_text_ends_with(path, index_end)) {
         char *single = strndup(path, strlen(path) - strlen(".index.json"));
         code = single ? plan_safetensors(output, single, 1, options, err) : bang_fail_memory(err);
         free(single);
@@ -183,10 +177,10 @@ static int plan(bang_output *output, const bang_output_options *options, bang_er
                          "%s: only safetensors files are written as shards: name it "
                          "NAME.safetensors",
                          path);
-    if (ends_with(path, ".npy"))
+    if (bang_text_ends_with(path, ".npy"))
         return bang_output_plan_npy(output, err);
-    if (ends_with(path, ".npz") || ends_with(path, ".pt") || ends_with(path, ".pth") ||
-        ends_with(path, ".bin"))
+    if (bang_text_ends_with(path, ".npz") || bang_text_ends_with(path, ".pt") || bang_text_ends_with(path, ".pth") ||
+        bang_text_ends_with(path, ".bin"))
         return bang_output_plan_zip(output, options->metadata, err);
     return bang_fail(err, BANG_EUSAGE,
                      "%s: its name tells no format: end it with .safetensors, "

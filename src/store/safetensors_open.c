@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bang/base/digest.h"
+#include "bang/base/text.h"
 #include "store/checkpoint.h"
 
 static const char metadata_key[] = "__metadata__";
@@ -175,10 +176,7 @@ static int is_text(const unsigned char *bytes, size_t size)
 static int fail_length(const bang_source *source, uint64_t length, const unsigned char bytes[8],
                        bang_error *err)
 {
-    static const char end[] = ".safetensors";
-    size_t size = strlen(source->name), tail = sizeof end - 1;
-    int named = size >= tail && strcmp(source->name + size - tail, end) == 0;
-    int cut = source->size < 8;
+    int named = bang_text_ends_with(source->name, ".safetensors"), cut = source->size < 8;
     char next = 0;
     if (source->size > 8 && bang_source_read(source, &next, 8, 1, err) < 0)
         return err->code;

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,8 +93,7 @@ static void add_tensor(bang_text *out, const bang_output_item *item, uint64_t be
     bang_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", bang_dtype_name(item->dtype));
     for (int i = 0; i < item->rank; i++)
         bang_text_add(out, "%s%zu", i ? "," : "", item->shape[i]);
-    bang_text_add(out, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
-                  (unsigned long long)(begin + item->bytes));
+    bang_text_add(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + item->bytes);
 }
 
 /* Names that a reader would refuse are found before anything is written. */
@@ -119,7 +119,7 @@ int bang_safetensors_header(bang_text *out, bang_output_item **items, size_t cou
 {
     uint64_t offset = 0;
     char length[8] = {0};
-    qsort((void *)items, count, sizeof *items, by_type_and_name);
+    qsort((void *)items, count, sizeof(void *), by_type_and_name);
     bang_text_add_bytes(out, length, sizeof length); /* known in the end */
     bang_text_add(out, "{");
     if (metadata)
@@ -164,7 +164,7 @@ static int write_file(const char *path, const bang_text *header, const bang_tens
 int bang_safetensors_write(const char *path, const bang_tensors *tensors, bang_error *err)
 {
     bang_output_item *items = calloc(tensors->count + 1, sizeof *items);
-    bang_output_item **sorted = calloc(tensors->count + 1, sizeof *sorted);
+    bang_output_item **sorted = calloc(tensors->count + 1, sizeof(void *));
     bang_text header = {0};
     int code = items && sorted ? 0 : bang_fail_memory(err);
     for (size_t i = 0; code == 0 && i < tensors->count; i++) {

@@ -32,14 +32,15 @@ static uint64_t resident(void)
 #if BANG_SANITIZED /* then most of it is the sanitizer's, and grows with what was freed */
     return 0;
 #endif
-    unsigned long long total = 0, pages = 0;
+    char line[128] = "", *pages = NULL;
     bang_memory_return(); /* the buffers of an earlier pass: they count once */
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return 0;
-    int read = fscanf(file, "%llu %llu", &total, &pages);
+    if (fgets(line, sizeof line, file)) /* all pages, those in memory, ... */
+        pages = strchr(line, ' ');
     fclose(file);
-    return read == 2 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return pages ? strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* Memory of one unit when that many bytes of an output are made at a time. */
@@ -190,8 +191,9 @@ static int go(bang_stream_run *run, bang_error *err)
         if (code < 0 && err)
             *err = run->err;
         /* Never a file with a hole that nobody noticed. */
-        if (code == 0 &&
-            (bang_stream_next(run, &all[0], err) != 0 || run->finished != run->next_number))
+        if (code == 0)
+            code = bang_stream_next(run, &all[0], err); /* or cancelled, just now */
+        if (code > 0 || (code == 0 && run->finished != run->next_number))
             code = bang_fail(err, BANG_EIO, "stream: work was left undone: please report this");
     }
     for (size_t w = 0; workers && w < count; w++)

@@ -181,6 +181,13 @@ checkpoint same odd.safetensors odd3.safetensors
 
 # what does not fit, one thing at a time and all at once
 run average a.safetensors bent.safetensors -o refused.safetensors
+# a head of another shape, taken whole
+run average a.safetensors bent.safetensors --rule 'head.*=1' -o bent-head.safetensors
+run average a.safetensors bent.safetensors --rule 'head.*=0' -q -o own-head.safetensors
+checkpoint list bent-head.safetensors | grep head
+checkpoint list bent.safetensors | grep head
+checkpoint list own-head.safetensors | grep head
+checkpoint list a.safetensors | grep head
 run average a.safetensors more.safetensors -o refused.safetensors
 run average a.safetensors other.safetensors -o refused.safetensors
 run average none.safetensors none.safetensors -o refused.safetensors

@@ -113,3 +113,19 @@ run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' -o c.
 run average c.safetensors d.safetensors --method greedy --score 'echo 1 #' --dry-run -o no.safetensors
 listing '*no.*'
 listing '.*'
+
+# the best of several alphas: 0 and 8 at alpha .25 make 2; of equal ones the first
+bang average a.safetensors b.safetensors --alpha 0,.25,0.5,1 --score "$score 2.5 {}" \
+    -o best.safetensors
+first best.safetensors
+bang average a.safetensors b.safetensors --alpha .25 -q -o quarter.safetensors
+cmp best.safetensors quarter.safetensors
+bang average a.safetensors b.safetensors --alpha 0.5,0.125,.75 --score "$score 2 {}" --json \
+    -o 'best-{alpha}.safetensors' | sed 's/"seconds":[^,]*/"seconds":"S"/'
+listing 'best*'
+run average a.safetensors b.safetensors --alpha 0,1 --score 'echo nan #' -q -o nan.safetensors
+checkpoint same nan.safetensors a.safetensors
+run average a.safetensors b.safetensors --alpha 0,1 --score 'exit 4 #' -o no.safetensors
+run average a.safetensors b.safetensors --alpha 0.5 --score 'echo 1 #' -o no.safetensors
+run average a.safetensors b.safetensors --score 'echo 1 #' -o no.safetensors
+listing '.*'

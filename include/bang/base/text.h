@@ -31,6 +31,9 @@ void bang_text_release(bang_text *text);
  * and the list as its message, or returns 0 when it is empty. Releases text. */
 int bang_text_fail(bang_text *problems, bang_error *err);
 
+/* 1 if s ends so. */
+int bang_text_ends_with(const char *s, const char *end);
+
 /* The whole of s as a finite number; 0, or -1 if s is anything else (empty,
  * trailing characters, white space, hexadecimal, inf, nan, out of range). */
 int bang_text_to_double(double *out, const char *s);

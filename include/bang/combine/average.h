@@ -21,6 +21,9 @@
  *   dare    b + s sum_i w_i m_i d_i/(1 - drop), m_i random    (Yu et al. 2023)
  *   stock   t mean_i x_i + (1 - t) b, t from the angles between the d_i (Jang et al. 2024)
  *   fisher  sum_i w_i f_i x_i / sum_i w_i f_i, number by number (Matena and Raffel 2022)
+ *
+ * Running means and variances of batch norm are combined linearly by every method:
+ * sum_i w_i x_i, or b + sum_i w_i d_i.
  */
 #ifndef BANG_COMBINE_AVERAGE_H
 #define BANG_COMBINE_AVERAGE_H

@@ -1,4 +1,5 @@
-/* Greedy soup: scores come from a program of the user's. */
+/* Searches: greedy soup, and the best of several alphas. Scores come from a program
+ * of the user's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,7 @@ static int check_all(cli *c, const average_request *r)
     bang_stream stream = BANG_STREAM_INIT;
     bang_average *average = NULL;
     options.hash = 0;
+    options.output_count = 1;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;
     stream.cancel = cli_cancel();
@@ -132,20 +134,19 @@ static int check_all(cli *c, const average_request *r)
     return status;
 }
 
-/* The average of members, where the command will find it; on failure what is in failed or in err
- * tells. */
-static int write_candidate(struct search *s, const size_t *members, size_t count, bang_error *err)
+/* The average with these weights, where the command will find it; on failure what is in
+ * failed or in err tells. */
+static int write_candidate(struct search *s, const double *weights, bang_error *err)
 {
     const average_request *r = s->r;
     bang_average_options options = r->options;
     bang_stream stream = BANG_STREAM_INIT;
     bang_average *average = NULL;
     const char *paths[] = {s->candidate};
-    memset(s->weights, 0, r->inputs.count * sizeof *s->weights);
-    for (size_t i = 0; i < count; i++)
-        s->weights[members[i]] = 1 / (double)count;
-    options.weights = s->weights;
+    options.weights = weights;
     options.paths = paths;
+    options.output_count = 1;
+    options.weight_text = NULL;
     options.hash = 0;
     stream.threads = (int)s->c->threads;
     stream.max_memory = r->max_memory;
@@ -158,17 +159,25 @@ static int write_candidate(struct search *s, const size_t *members, size_t count
     return code;
 }
 
+/* Of shards the index, which comes last. */
+static const char *candidate_file(const struct search *s)
+{
+    return s->r->options.folder ? s->candidate : s->files[s->file_count - 1];
+}
+
 static int score(void *context, double *out, const size_t *members, size_t count, bang_error *err)
 {
     struct search *s = context;
     const average_request *r = s->r;
     const char *path = r->inputs.paths[members[0]];
     if (count > 1) {
-        int failed = write_candidate(s, members, count, err);
+        memset(s->weights, 0, r->inputs.count * sizeof *s->weights);
+        for (size_t i = 0; i < count; i++)
+            s->weights[members[i]] = 1 / (double)count;
+        int failed = write_candidate(s, s->weights, err);
         if (failed)
             return failed;
-        /* of shards the index, which comes last */
-        path = r->options.folder ? s->candidate : s->files[s->file_count - 1];
+        path = candidate_file(s);
     }
     int code = run_command(out, s, path, err);
     if (code == 0 && !s->c->quiet && !s->c->json) {
@@ -240,6 +249,67 @@ int average_greedy(cli *c, average_request *r, json_t **told)
     free(s.candidate);
     free(s.weights);
     free(members);
+    free(scores);
+    return status;
+}
+
+/* Scores every alpha; *best is the number of the best, of equal ones the first. */
+static int try_alphas(struct search *s, double *scores, size_t *best, bang_error *err)
+{
+    const average_request *r = s->r;
+    int code = 0;
+    *best = 0;
+    for (size_t k = 0; code == 0 && k < r->options.output_count; k++) {
+        code = write_candidate(s, r->all_weights + k * r->inputs.count, err);
+        if (code == 0)
+            code = run_command(&scores[k], s, candidate_file(s), err);
+        if (code == 0 && !s->c->quiet && !s->c->json)
+            fprintf(stderr, "bang average: score %.10g: alpha %s\n", scores[k], r->texts[k]);
+        if (code == 0 && (scores[k] > scores[*best] || (isnan(scores[*best]) && !isnan(scores[k]))))
+            *best = k;
+    }
+    return code;
+}
+
+/* The request is that for one alpha from now on. */
+static void keep_alpha(average_request *r, size_t best)
+{
+    char *path = r->paths[best], *text = r->texts[best];
+    r->paths[best] = r->paths[0];
+    r->texts[best] = r->texts[0];
+    r->paths[0] = path;
+    r->texts[0] = text;
+    memmove(r->all_weights, r->all_weights + best * r->inputs.count,
+            r->inputs.count * sizeof *r->all_weights);
+    r->options.output_count = 1;
+}
+
+int average_best_alpha(cli *c, average_request *r, json_t **told)
+{
+    bang_error err = {0};
+    int status = check_all(c, r);
+    if (status != CLI_DONE)
+        return status;
+    struct search s = {.c = c, .r = r, .candidate = candidate_path(r)};
+    size_t count = r->options.output_count, best = 0;
+    double *scores = calloc(count + 1, sizeof *scores);
+    int code = s.candidate && scores ? try_alphas(&s, scores, &best, &err) : bang_fail_memory(&err);
+    remove_candidate(&s);
+    status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
+    if (code == 0) {
+        json_t *all = json_array(), *alphas = json_array();
+        for (size_t k = 0; k < count; k++) {
+            json_array_append_new(all, bang_json_number(scores[k]));
+            json_array_append_new(alphas, json_string(r->texts[k]));
+        }
+        *told = json_pack("{so so ss so}", "alphas", alphas, "scores", all, "alpha", r->texts[best],
+                          "score", bang_json_number(scores[best]));
+        if (!c->quiet && !c->json)
+            fprintf(stderr, "bang average: alpha %s is best, score %.10g\n", r->texts[best],
+                    scores[best]);
+        keep_alpha(r, best);
+    }
+    free(s.candidate);
     free(scores);
     return status;
 }
