@@ -132,6 +132,9 @@ static void test_slerp_parallel(void **state)
 static void test_stock(void **state)
 {
     (void)state;
+    /* what is infinite must not vanish behind the base */
+    double infinite[9] = {1, 0, 0, 0, INFINITY, NAN, 0, NAN, 1}, shown[3];
+    assert_true(bang_weights_stock(shown, infinite, 2) == 1 && shown[0] == 0);
     for (size_t models = 2; models <= 6; models++) {
         double x[7][SIZE] = {{0}}, gram[49], w[7], c = 0.6, s = 0.8, sum = 0;
         for (size_t i = 0; i < SIZE; i++)

@@ -72,9 +72,9 @@ int output_is_folder(const char *path, const bang_checkpoint *first)
 /* Weights in any format, which are not copied. */
 static int holds_weights(const char *name)
 {
-    static const char *const ends[] = {".safetensors", ".bin",  ".pt",      ".pth",
-                                       ".npz",         ".h5",   ".msgpack", ".index.json",
-                                       ".ckpt",        ".onnx", ".gguf"};
+    static const char *const ends[] = {
+        ".safetensors", ".bin",  ".pt",   ".pth", ".npz", ".h5",     ".msgpack", ".index.json",
+        ".ckpt",        ".onnx", ".gguf", ".npy", ".ot",  ".tflite", ".pkl"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (cli_ends_with(name, ends[i]))
             return 1;

@@ -85,6 +85,7 @@ int bang_average_recipe(json_t **out, const bang_average *a, size_t output, bang
 typedef struct bang_average_names {
     bang_text list;
     size_t count;
+    const char *last; /* the same one again does not count */
 } bang_average_names;
 void bang_average_add_name(bang_average_names *names, const char *name);
 /* Adds a line with them, if there are any, and releases them. */

@@ -11,7 +11,8 @@ int bang_average_is_counter(const bang_average_tensor *t)
 
 int bang_average_is_statistic(const bang_average_tensor *t)
 {
-    return bang_text_ends_with(t->name, "running_mean") || bang_text_ends_with(t->name, "running_var");
+    return bang_text_ends_with(t->name, "running_mean") ||
+           bang_text_ends_with(t->name, "running_var");
 }
 
 int bang_average_same_shape(const bang_entry *a, const bang_entry *b)
@@ -37,7 +38,9 @@ size_t bang_average_sole_feed(const bang_average *a, const bang_average_tensor *
 {
     const double *weights = bang_average_weights(a, t, output);
     size_t found = NO_COPY;
-    if (a->options.method != BANG_AVERAGE_LINEAR || a->options.balance != BANG_BALANCE_NONE)
+    if ((a->options.method != BANG_AVERAGE_LINEAR && a->options.method != BANG_AVERAGE_SLERP &&
+         a->options.method != BANG_AVERAGE_FISHER) ||
+        a->options.balance != BANG_BALANCE_NONE)
         return NO_COPY;
     for (size_t i = 0; i < a->options.input_count; i++) {
         if (weights[i] == 0)
@@ -47,6 +50,30 @@ size_t bang_average_sole_feed(const bang_average *a, const bang_average_tensor *
         found = a->first_input + i;
     }
     return found;
+}
+
+/* Feeds that no output copies are not read. */
+static void drop_others(const bang_average *a, bang_average_tensor *t)
+{
+    for (size_t f = 0; f < a->feed_count; f++) {
+        int needed = 0;
+        for (size_t o = 0; o < a->options.output_count; o++)
+            needed = needed || t->copies[o] == f;
+        if (!needed)
+            t->feeds[f].entry = NULL;
+    }
+}
+
+/* Every output has one input only: then it is a copy of that, integers too. */
+static int choose_sole(const bang_average *a, bang_average_tensor *t)
+{
+    for (size_t o = 0; o < a->options.output_count; o++)
+        if (bang_average_sole_feed(a, t, o) == NO_COPY)
+            return 0;
+    for (size_t o = 0; o < a->options.output_count; o++)
+        t->copies[o] = bang_average_sole_feed(a, t, o);
+    drop_others(a, t);
+    return 1;
 }
 
 /* A counter of batches: of the last input that has a weight. Returns whether there
@@ -63,13 +90,7 @@ static int choose_counter(const bang_average *a, bang_average_tensor *t)
         t->copies[o] = a->first_input + last;
         choice = choice || bang_average_sole_feed(a, t, o) == NO_COPY;
     }
-    for (size_t f = 0; f < a->feed_count; f++) {
-        int needed = 0;
-        for (size_t o = 0; o < a->options.output_count; o++)
-            needed = needed || t->copies[o] == f;
-        if (!needed)
-            t->feeds[f].entry = NULL;
-    }
+    drop_others(a, t);
     return choice;
 }
 
@@ -87,7 +108,7 @@ void bang_average_choose_copies(bang_average *a)
                 combined = combined || bang_average_sole_feed(a, t, o) == NO_COPY;
             if (combined && bang_average_is_statistic(t))
                 bang_average_add_name(&statistics, t->name);
-        } else if (t->copies[0] != NO_COPY)
+        } else if (t->copies[0] != NO_COPY || choose_sole(a, t))
             continue;
         else if (a->options.on_integer != BANG_CHOOSE_ERROR)
             bang_average_copy_from(

@@ -27,6 +27,9 @@ void bang_average_say(bang_text *to, const char *format, ...)
 
 void bang_average_add_name(bang_average_names *names, const char *name)
 {
+    if (names->last == name)
+        return;
+    names->last = name;
     if (names->count < SHOWN)
         bang_text_add(&names->list, "%s%.200s", names->count ? ", " : "", name);
     names->count++;
@@ -220,6 +223,8 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
         if (feed->entry)
             t->types[f] = feed->entry->dtype;
     }
+    if (!first) /* list_tensors found the name in one of them */
+        return bang_fail(err, BANG_EUSAGE, "average: a tensor is lost");
     int real = bang_dtype_is_real(first->dtype);
     t->dtype = real && a->options.dtype >= 0 ? (bang_dtype)a->options.dtype : first->dtype;
     t->rank = first->rank;
@@ -241,9 +246,7 @@ static int find_feeds(bang_average *a, bang_average_tensor *t, struct trouble *t
     for (size_t f = 0; f < a->feed_count; f++) {
         int fisher = f >= a->first_input + inputs, input = f >= a->first_input && !fisher;
         const bang_entry *entry = t->feeds[f].entry;
-        if (t->kind == TENSOR_COPY && !input)
-            t->feeds[f].entry = NULL;
-        else if (fisher && bang_average_is_statistic(t))
+        if ((t->kind == TENSOR_COPY && !input) || (fisher && bang_average_is_statistic(t)))
             t->feeds[f].entry = NULL;
         else if (fisher && (!entry || !bang_dtype_is_real(entry->dtype)))
             no_fisher = 1;
@@ -273,7 +276,24 @@ static void tell_trouble(bang_average *a, struct trouble *t)
                            "every input needs a file with the same names and shapes");
 }
 
-/* Numbers the groups of tensors that are measured together. */
+/* A tensor and what of its name tells the group. */
+struct member {
+    const char *name;
+    size_t length, tensor;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    size_t shorter = a->length < b->length ? a->length : b->length;
+    int order = memcmp(a->name, b->name, shorter);
+    if (order == 0 && a->length != b->length)
+        order = a->length < b->length ? -1 : 1;
+    return order ? order : a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
+}
+
+/* Numbers the groups of tensors that are measured together, in the order in which
+ * their first tensors come. */
 static int group(bang_average *a, bang_error *err)
 {
     bang_average_scope scope = a->options.scope;
@@ -281,32 +301,48 @@ static int group(bang_average *a, bang_error *err)
         scope = a->options.method == BANG_AVERAGE_TIES ? BANG_SCOPE_MODEL : BANG_SCOPE_TENSOR;
     if (a->options.balance != BANG_BALANCE_NONE)
         scope = BANG_SCOPE_LAYER;
-    a->groups = bang_arena_alloc(&a->arena, a->count + 1, sizeof *a->groups);
-    if (!a->groups)
-        return bang_fail_memory(err);
+    a->groups = bang_arena_alloc(&a->arena, a->count + 1, sizeof(void *));
+    struct member *list = calloc(a->count + 1, sizeof *list);
+    size_t *first = calloc(a->count + 1, sizeof *first), count = 0;
+    int code = a->groups && list && first ? 0 : bang_fail_memory(err);
+    for (size_t i = 0; code == 0 && i < a->count; i++) {
+        const char *name = a->tensors[i].name;
+        if (a->tensors[i].kind != TENSOR_MIX || bang_average_is_statistic(&a->tensors[i]))
+            continue;
+        size_t length = scope == BANG_SCOPE_MODEL   ? 0
+                        : scope == BANG_SCOPE_LAYER ? bang_layer_length(name)
+                                                    : strlen(name);
+        list[count++] = (struct member){name, length, i};
+    }
+    if (code == 0)
+        qsort(list, count, sizeof *list, by_name);
+    /* The first tensor of each group, for all its tensors. */
+    for (size_t k = 0; code == 0 && k < count; k++) {
+        int same = k > 0 && list[k].length == list[k - 1].length &&
+                   memcmp(list[k].name, list[k - 1].name, list[k].length) == 0;
+        first[list[k].tensor] = same ? first[list[k - 1].tensor] : list[k].tensor;
+    }
     size_t groups = 0;
-    for (size_t i = 0; i < a->count; i++) {
+    for (size_t i = 0; code == 0 && i < a->count; i++) {
         bang_average_tensor *t = &a->tensors[i];
-        size_t length = bang_layer_length(t->name), g = groups;
         if (t->kind != TENSOR_MIX || bang_average_is_statistic(t))
             continue;
-        if (scope == BANG_SCOPE_MODEL)
-            g = 0;
-        for (size_t k = groups; scope == BANG_SCOPE_LAYER && k-- > 0;)
-            if (strlen(a->groups[k]) == length && memcmp(a->groups[k], t->name, length) == 0) {
-                g = k;
-                break;
-            }
-        if (g == groups) {
-            char *name = bang_arena_alloc(&a->arena, length + 1, 1);
-            if (!name)
-                return bang_fail_memory(err);
-            a->groups[groups++] = memcpy(name, t->name, length);
+        if (first[i] != i) {
+            t->group = a->tensors[first[i]].group;
+            continue;
         }
-        t->group = g;
+        size_t length = bang_layer_length(t->name);
+        char *name = bang_arena_alloc(&a->arena, length + 1, 1);
+        t->group = groups;
+        if (name)
+            a->groups[groups++] = memcpy(name, t->name, length);
+        else
+            code = bang_fail_memory(err);
     }
     a->group_count = groups ? groups : 1;
-    return 0;
+    free(list);
+    free(first);
+    return code;
 }
 
 int bang_average_match(bang_average *a, bang_stream *scan, bang_error *err)

@@ -321,10 +321,15 @@ static int weigh_all(bang_average *a, bang_error *err)
         size_t copies = 0;
         for (size_t o = 0; o < outputs; o++) {
             size_t feed = 0;
-            if (weigh(a, t, o, weights + o * feeds) < 0)
-                break;
-            t->weights = weights;
-            if (single(a, weights + o * feeds, &feed) && t->types[feed] == t->dtype) {
+            int linear = weigh(a, t, o, weights + o * feeds) == 0, sole;
+            if (linear) {
+                t->weights = weights;
+                sole = single(a, weights + o * feeds, &feed);
+            } else {
+                feed = bang_average_sole_feed(a, t, o);
+                sole = feed != NO_COPY;
+            }
+            if (sole && t->types[feed] == t->dtype) {
                 t->copies[o] = feed;
                 copies++;
             }

@@ -30,7 +30,7 @@ double bang_weights_stock(double *weights, const double *gram, size_t models)
                 pairs++;
             }
         }
-    if (pairs > 0) {
+    if (pairs > 0 && isfinite(sum)) { /* else infinite numbers must show in the output */
         double cosine = sum / (double)pairs;
         t = cosine > 0 ? fmin(n * cosine / (1 + (n - 1) * cosine), 1) : 0;
     }

@@ -1,5 +1,6 @@
 /* Reading tensors, also those whose numbers lie scattered, big-endian, or
  * compressed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/checkpoint.h"
@@ -36,6 +37,36 @@ static int gather(const bang_checkpoint *c, const bang_source *source, const ban
         }
         code = bang_pages_read(c->state->pages, source, entry->file, at, out, size, err);
     }
+    return code;
+}
+
+/* 1 for a matrix that lies transposed: what is a column here is a row there. */
+static int is_transposed(const bang_entry *entry)
+{
+    return entry->rank == 2 && entry->strides[0] == 1 &&
+           (size_t)entry->strides[1] >= entry->shape[0];
+}
+
+/* Numbers first .. first+count-1 of a transposed matrix: of each row there the part that
+ * these rows need is read at once, whatever the size of the matrix. */
+static int gather_transposed(const bang_source *source, const bang_entry *entry, uint64_t first,
+                             unsigned char *out, size_t count, bang_error *err)
+{
+    size_t size = bang_dtype_size(entry->dtype), columns = entry->shape[1];
+    uint64_t top = first / columns, bottom = (first + count - 1) / columns;
+    size_t rows = (size_t)(bottom - top) + 1;
+    unsigned char *part = malloc(rows * size);
+    int code = part ? 0 : bang_fail_memory(err);
+    for (size_t j = 0; code == 0 && j < columns; j++) {
+        uint64_t at = entry->offset + (j * (uint64_t)entry->strides[1] + top) * size;
+        code = bang_source_read(source, part, (size_t)at, rows * size, err);
+        for (size_t i = 0; code == 0 && i < rows; i++) {
+            uint64_t number = (top + i) * columns + j;
+            if (number >= first && number < first + count)
+                memcpy(out + (number - first) * size, part + i * size, size);
+        }
+    }
+    free(part);
     return code;
 }
 
@@ -110,6 +141,9 @@ int bang_checkpoint_read(const bang_checkpoint *c, const bang_entry *entry, uint
     const bang_source *source = source_of(c, entry->file, err);
     if (!source)
         return err ? err->code : BANG_EIO;
+    size_t step = bang_entry_step(entry);
+    if (entry->strides && is_transposed(entry) && offset % step == 0 && size % step == 0)
+        return gather_transposed(source, entry, offset / step, out, size / step, err);
     if (entry->strides)
         return read_scattered(c, source, entry, offset, out, size, err);
     return bang_source_read(source, out, (size_t)(entry->offset + offset), size, err);

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "store/bytes.h"
+
 int bang_output_copy(bang_output *output, const char *path, bang_error *err)
 {
     char **copies = realloc((void *)output->copies, (output->copy_count + 1) * sizeof *copies);
@@ -124,19 +126,27 @@ int bang_output_rewrite(bang_output_file *file, bang_error *err)
     return 0;
 }
 
-/* A copy of from in the folder, complete but for its name; the caller commits it. */
+/* A copy of from in the folder, complete but for its name; the caller commits it. Piece
+ * by piece: who knows what else lies in the folder. */
 static int copy_beside(bang_file **out, const bang_output *output, const char *from,
                        bang_error *err)
 {
     const char *slash = strrchr(from, '/');
-    char *to = bang_path_join(output->path, slash ? slash + 1 : from), *data = NULL;
-    size_t size = 0;
-    int code = to ? bang_file_read(&data, &size, from, err) : bang_fail_memory(err);
-    if (code == 0)
-        code = bang_file_begin(out, to, err);
-    if (code == 0)
-        bang_file_write(*out, data, size);
-    free(data);
+    char *to = bang_path_join(output->path, slash ? slash + 1 : from), piece[16384];
+    bang_source source;
+    int code = to ? bang_source_open(&source, from, err) : bang_fail_memory(err);
+    if (code < 0) {
+        free(to);
+        return code;
+    }
+    code = bang_file_begin(out, to, err);
+    for (size_t at = 0, n = 0; code == 0 && at < source.size; at += n) {
+        n = source.size - at < sizeof piece ? source.size - at : sizeof piece;
+        code = bang_source_read(&source, piece, at, n, err);
+        if (code == 0)
+            bang_file_write(*out, piece, n);
+    }
+    bang_source_close(&source);
     free(to);
     return code;
 }

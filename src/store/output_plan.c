@@ -179,8 +179,8 @@ static int plan(bang_output *output, const bang_output_options *options, bang_er
                          path);
     if (bang_text_ends_with(path, ".npy"))
         return bang_output_plan_npy(output, err);
-    if (bang_text_ends_with(path, ".npz") || bang_text_ends_with(path, ".pt") || bang_text_ends_with(path, ".pth") ||
-        bang_text_ends_with(path, ".bin"))
+    if (bang_text_ends_with(path, ".npz") || bang_text_ends_with(path, ".pt") ||
+        bang_text_ends_with(path, ".pth") || bang_text_ends_with(path, ".bin"))
         return bang_output_plan_zip(output, options->metadata, err);
     return bang_fail(err, BANG_EUSAGE,
                      "%s: its name tells no format: end it with .safetensors, "

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column of a matrix of up to 2048 rows touches that many pages, and the next
- * column touches the same ones: 8 MB in all. */
-enum { PAGE = 4096, PAGES = 2048 };
+/* Enough for weights of convolutions whose channels lie last, and for views with
+ * gaps; matrices that lie transposed are read another way (checkpoint_read.c). */
+enum { PAGE = 4096, PAGES = 256 };
 
 struct bang_pages {
     struct {
@@ -26,6 +26,11 @@ bang_pages *bang_pages_new(void)
 void bang_pages_free(bang_pages *pages)
 {
     free(pages);
+}
+
+size_t bang_pages_memory(void)
+{
+    return sizeof(struct bang_pages);
 }
 
 /* Where a page is kept. Rows that are a power of two apart must not all meet in

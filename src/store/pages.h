@@ -14,6 +14,8 @@ typedef struct bang_pages bang_pages;
 /* NULL when memory is out. */
 bang_pages *bang_pages_new(void);
 void bang_pages_free(bang_pages *pages);
+/* Bytes that one may take. */
+size_t bang_pages_memory(void);
 /* size bytes (at most 16) at offset of source, whose number in the checkpoint is file. */
 int bang_pages_read(bang_pages *pages, const bang_source *source, size_t file, uint64_t offset,
                     void *out, size_t size, bang_error *err);

@@ -9,6 +9,7 @@
 
 #include "bang/base/arena.h"
 #include "store/checkpoint.h"
+#include "store/pages.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BANG_SANITIZED 1
@@ -63,11 +64,26 @@ static size_t input_bytes(const bang_stream_run *run, size_t bytes)
     return most;
 }
 
-/* Chooses the size of units, and how many there can be at a time. */
+/* What scattered tensors will take besides: a cache for each checkpoint. */
+static uint64_t cache_memory(const bang_stream_run *run)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < run->inputs; k++) {
+        int scattered = 0;
+        for (size_t i = 0; i < run->count && !scattered; i++)
+            scattered = run->items[i].feeds[k].entry && run->items[i].feeds[k].entry->strides;
+        bytes += scattered ? bang_pages_memory() : 0;
+    }
+    return bytes;
+}
+
+/* Chooses the size of units, and how many there can be at a time. Where the caller
+ * set no limit, many tensors may need more than usual: two small units will do. */
 static int divide_memory(bang_stream_run *run, size_t wanted, size_t *units, bang_error *err)
 {
     uint64_t limit = run->stream->max_memory ? run->stream->max_memory : MEMORY_USUAL;
-    uint64_t base = resident() + OVERHEAD, left = limit > base ? limit - base : 0, need = 0;
+    uint64_t base = resident() + OVERHEAD + cache_memory(run),
+             left = limit > base ? limit - base : 0, need = 0;
     for (size_t bytes = UNIT_MOST; bytes >= BANG_UNIT_LEAST; bytes /= 2) {
         run->unit_bytes = bytes;
         run->capacity = bang_unit_capacity(input_bytes(run, bytes));
@@ -78,11 +94,15 @@ static int divide_memory(bang_stream_run *run, size_t wanted, size_t *units, ban
             return 0;
         }
     }
+    if (run->stream->max_memory == 0) {
+        *units = wanted < 2 ? wanted : 2;
+        return 0;
+    }
     return bang_fail(err, BANG_EUSAGE,
                      "%llu MB of memory are too few for %zu inputs and %zu outputs: at least %llu "
                      "MB are needed: raise --max-memory",
                      (unsigned long long)(limit / 1000000), run->inputs, run->output_count,
-                     (unsigned long long)((base + need) / 1000000 + 1));
+                     (unsigned long long)((base + need) / 1000000 + 2));
 }
 
 /* Buffers of all units in one piece, on large pages where they can be had: for

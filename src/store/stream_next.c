@@ -1,6 +1,9 @@
 /* Cutting the work into units. */
 #include "store/stream.h"
 
+/* Lists of pieces count as memory, too. */
+enum { PIECES_MOST = 2048 };
+
 size_t bang_stream_widest(const bang_stream_run *run, size_t item)
 {
     size_t step = 1;
@@ -31,7 +34,8 @@ static int next_scan(bang_stream_run *run, bang_unit *unit, bang_error *err)
             run->next_item++;
             run->next_first = 0;
         }
-        if (unit->piece_count * run->partial_size > BANG_UNIT_LEAST)
+        if (unit->piece_count * run->partial_size > BANG_UNIT_LEAST ||
+            unit->piece_count >= PIECES_MOST)
             break;
     }
     return unit->piece_count > 0;
@@ -50,6 +54,20 @@ void bang_stream_overlap(uint64_t *first, uint64_t *count, const bang_stream_ite
     uint64_t low = begin > from ? begin : from, high = end < to ? end : to;
     *first = low < high ? (low - from) / item->step : 0;
     *count = low < high ? (high - from) / item->step - *first : 0;
+}
+
+/* Where a unit of tiny tensors ends before its bytes are full: at a page before the
+ * tensor that would be one too many. */
+static uint64_t end_of_pieces(const bang_stream_run *run, const bang_unit *unit)
+{
+    size_t k = run->next_item + PIECES_MOST;
+    if (k >= run->count)
+        return unit->end;
+    const bang_stream_item *item = &run->items[run->sorted[k]];
+    if (item->file != unit->file || item->offset < run->slack)
+        return unit->end;
+    uint64_t end = (item->offset - run->slack) / BANG_PAGE * BANG_PAGE;
+    return end > unit->begin && end < unit->end ? end : unit->end;
 }
 
 /* A unit of a file to be written: the same bytes of every output, and all
@@ -76,6 +94,7 @@ static int next_write(bang_stream_run *run, bang_unit *unit, bang_error *err)
     unit->file = run->next_file;
     unit->begin = run->next_offset;
     unit->end = size - unit->begin < run->unit_bytes ? size : unit->begin + run->unit_bytes;
+    unit->end = end_of_pieces(run, unit);
     run->next_offset = unit->end;
     int passed = 1; /* so far every item ends before this unit does, in every output */
     for (size_t k = run->next_item; k < run->count; k++) {

@@ -361,3 +361,11 @@ run average a.safetensors b.safetensors --balance norm --target -1 -o refused.sa
 run average a.safetensors b.safetensors --balance norm --method slerp -o refused.safetensors
 run average a.safetensors b.safetensors --method greedy --weights .5,.5 -o refused.safetensors
 listing '*refused*'
+
+# one input alone: its bytes, integers that differ too
+run average i.safetensors j.safetensors --alpha 0,1 -o 'alone-{alpha}.safetensors'
+checkpoint same alone-0.safetensors i.safetensors
+checkpoint same alone-1.safetensors j.safetensors
+run average a.safetensors b.safetensors --method fisher --fisher a.safetensors --fisher b.safetensors \
+    --weights 0,1 -q -o alone.safetensors
+checkpoint same alone.safetensors b.safetensors

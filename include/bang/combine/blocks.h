@@ -97,7 +97,8 @@ void bang_weights_slerp(double weights[2], const double *gram, double t);
 /* Model stock (Jang et al. 2024) of n >= 1 fine-tuned models x_1 .. x_n and the base x_0
  * from their gram (n+1, n+1): c the mean cosine of the pairs d_i, d_j,
  * t = n c/(1 + (n-1) c) held within 0..1; w = 1 - t for the base, t/n each.
- * Returns t. Pairs with a d of 0 do not count; without any pair t = 1. */
+ * Returns t. Pairs with a d of 0 do not count; without any pair, or where one is not
+ * finite, t = 1. */
 double bang_weights_stock(double *weights, const double *gram, size_t models);
 
 #endif
