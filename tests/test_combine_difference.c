@@ -162,6 +162,42 @@ static void test_integers(void **state)
     const bang_tensor_change *tensor = one(*state, a, b);
     assert_true(tensor->change.relative_change == 0 && tensor->change.cosine == 1);
     assert_false(tensor->equal);
+    /* Nothing but integers that differ: nothing is said of the rest. */
+    assert_int_equal(found.total.count, 0);
+    same(found.total.relative_change, NAN);
+    same(found.layers[0].change.max_abs, NAN);
+    assert_int_equal(one(*state, a, a)->equal, 1);
+    same(found.total.relative_change, 0);
+}
+
+/* Layers and the total are about weights. */
+static void test_counters(void **state)
+{
+    static const float x[] = {3, 4}, y[] = {4, 3};
+    static const int64_t few[] = {10}, many[] = {5000};
+    const given a[] = {{"bn.weight", "F32", "[2]", x, 8},
+                       {"bn.num_batches_tracked", "I64", "[1]", few, 8},
+                       {"bn.mixed", "F32", "[2]", x, 8}};
+    const given b[] = {{"bn.weight", "F32", "[2]", y, 8},
+                       {"bn.num_batches_tracked", "I64", "[1]", many, 8},
+                       {"bn.mixed", "I64", "[2]", (const int64_t[]){30, 40}, 16}};
+    measure(*state, a, 3, b, 3, 1);
+    assert_int_equal(found.count, 3);
+    assert_int_equal(found.layer_count, 1);
+    assert_int_equal(found.layers[0].tensors, 3);
+    const bang_change *all[] = {&found.layers[0].change, &found.total};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(all[i]->count, 2);
+        same(all[i]->relative_change, 1.41421356237309504880 / 5);
+        same(all[i]->max_abs, 1);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const bang_tensor_change *tensor = &found.tensors[i];
+        int counts = strcmp(tensor->a->name, "bn.weight") == 0;
+        assert_int_equal(bang_tensor_change_counts(tensor), counts);
+        if (strcmp(tensor->a->name, "bn.num_batches_tracked") == 0)
+            same(tensor->change.relative_change, 499);
+    }
 }
 
 static double noise(uint64_t *seed)
@@ -341,9 +377,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_by_hand), IN_FOLDER(test_types),      IN_FOLDER(test_integers),
-        IN_FOLDER(test_large),   IN_FOLDER(test_not_finite), IN_FOLDER(test_what_does_not_fit),
-        IN_FOLDER(test_layers),  IN_FOLDER(test_names),
+        IN_FOLDER(test_by_hand),           IN_FOLDER(test_types),  IN_FOLDER(test_integers),
+        IN_FOLDER(test_counters),          IN_FOLDER(test_large),  IN_FOLDER(test_not_finite),
+        IN_FOLDER(test_what_does_not_fit), IN_FOLDER(test_layers), IN_FOLDER(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,34 @@ static void test_decimals(void **state)
     assert_int_equal(bang_number_decimals(1e15, 4), 0);
 }
 
+static void test_digits(void **state)
+{
+    static const struct {
+        double value;
+        int digits, whole;
+        const char *text;
+    } cases[] = {
+        {0, 4, 1, "0"},
+        {0.5, 4, 1, "0.5"},
+        {0.00412345, 4, 0, "0.004123"},
+        {-1234.5, 4, 0, "\u22121234"},
+        {12345, 4, 1, "12345"},
+        {9.9996, 4, 0, "10"},
+        {0.099996, 3, 0, "0.1"},
+        {1.0 / 3, 4, 0, "0.3333"},
+        {3e-7, 4, 0, "3×10⁻⁷"},
+        {3.00049e-7, 4, 0, "3×10⁻⁷"},
+        {1.25e9, 4, 0, "1.25×10⁹"},
+        {5, 1, 1, "5"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[BANG_NUMBER_SIZE];
+        assert_int_equal(bang_number_digits(text, cases[i].value, cases[i].digits), cases[i].whole);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 static void check_labels(const bang_axis *axis, const char *const *labels)
 {
     char text[BANG_NUMBER_SIZE];
@@ -187,9 +215,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed),    cmocka_unit_test(test_short),
-        cmocka_unit_test(test_decimals), cmocka_unit_test(test_axis),
-        cmocka_unit_test(test_axis_any), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_decimals), cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_axis),     cmocka_unit_test(test_axis_any),
+        cmocka_unit_test(test_wrap),     cmocka_unit_test(test_escape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,17 @@ static void test_table_decimals(void **state)
         "<td class=\"short\">%s%n</td>");
 }
 
+/* One that is far out takes no digits from the others. */
+static void test_table_digits(void **state)
+{
+    show(*state, "[{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"digits\":[4,null],"
+                 "\"rows\":[[0.00412345,0.25],[1234567,1],[null,2],[3,3]]}]");
+    has("<td class=\"n\" data-v=\"0.00412345\">0.004123</td><td class=\"n\">0.25</td>");
+    has("<td class=\"n\">1234567</td>");
+    has("<td class=\"n\">–</td>");
+    has("<td class=\"n\">3</td><td class=\"n\">3.00</td>");
+}
+
 static void test_verdicts(void **state)
 {
     show(*state,
@@ -106,6 +117,8 @@ static void test_malformed_entries(void **state)
         {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[[[]]]}", "row 1 holds a cell"},
         {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[],\"decimals\":[\"%n\"]}",
          "&quot;decimals&quot; holds something other than 0 to 15"},
+        {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[],\"digits\":[0]}",
+         "&quot;digits&quot; holds something other than 1 to 15"},
         {"{\"kind\":\"table\",\"columns\":[\"a\"],\"rows\":[],\"decimals\":[1,2]}",
          "&quot;decimals&quot; is no array of one number per column"},
         {"{\"kind\":\"table\",\"title\":[],\"columns\":[\"a\"],\"rows\":[]}",
@@ -340,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_table),
         IN_FOLDER(test_table_decimals),
+        IN_FOLDER(test_table_digits),
         IN_FOLDER(test_verdicts),
         IN_FOLDER(test_charts),
         IN_FOLDER(test_malformed_entries),

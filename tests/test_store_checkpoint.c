@@ -113,7 +113,22 @@ static void test_refused_files(void **state)
     put_text(path, "");
     check_not_opened(path, BANG_EDATA, "too short");
     put_text(path, "{");
-    check_not_opened(path, BANG_EDATA, "too short");
+    check_not_opened(path, BANG_EDATA, "is no checkpoint: neither safetensors, PyTorch nor NumPy");
+    static const char *const foreign[] = {"hello\n", "<!DOCTYPE html>\n", "import torch, sys\n",
+                                          "\x89PNG\r\n\x1a\n...."};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        put_text(path, foreign[i]);
+        check_not_opened(path, BANG_EDATA, "x: is no checkpoint: neither");
+    }
+    put_text(path, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n");
+    check_not_opened(path, BANG_EDATA, "is a Git LFS pointer, not the file itself");
+    const char *named = in_folder(folder, "x.safetensors");
+    put_text(named, "<!DOCTYPE html>\n");
+    check_not_opened(named, BANG_EDATA, "is no checkpoint");
+    put_text(named, "\3\1");
+    check_not_opened(named, BANG_EDATA, "too short");
+    put_text(named, "\xff\xff\xff\xff\xff\xff\xff\x7f...");
+    check_not_opened(named, BANG_EDATA, "at most 100000000");
     put_bytes(path, "\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
     check_not_opened(path, BANG_EDATA, "at most 100000000");
     put_bytes(path, "\xff\0\0\0\0\0\0\0{}", 10);

@@ -338,8 +338,96 @@ static void test_folder(void **state)
         assert_string_equal(c->format, i % 2 ? "safetensors" : "safetensors-sharded");
         assert_non_null(bang_checkpoint_find(c, items[0].name));
         bang_checkpoint_close(c);
-        assert_int_equal(access(in_folder(deep, "model.safetensors"), F_OK), i % 2 ? 0 : -1);
+        check_names(deep, i % 2 ? 2 : 4); /* config.json, and nothing of the one before */
     }
+    /* As many shards again, then more of them. */
+    for (uint64_t size = 24; size > 8; size -= 8) {
+        three(items);
+        output = plan(deep, items, 3, size, NULL);
+        write_all(output, items, 3);
+        bang_output_free(output);
+        bang_checkpoint_close(open_it(deep));
+        check_names(deep, size == 24 ? 4 : 5);
+    }
+    /* An old index that is none, or that names what is not beside it. */
+    put_text(in_folder(*state, "precious.safetensors"), "precious");
+    static const char *const indexes[] = {
+        "{", "[]", "{\"weight_map\":{\"x\":\"../../../../precious.safetensors\",\"y\":7}}",
+        "{\"weight_map\":{\"x\":\"config.json\",\"y\":\"model.safetensors\"}}"};
+    for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++) {
+        three(items);
+        output = plan(deep, items, 3, 0, NULL);
+        assert_int_equal(bang_output_begin(output, &err), 0);
+        assert_int_equal(fill(output, items, 3, &err), 0);
+        put_text(in_folder(deep, "model.safetensors.index.json"), indexes[i]);
+        assert_int_equal(bang_output_commit(output, &err), 0);
+        bang_output_free(output);
+        bang_checkpoint_close(open_it(deep));
+    }
+    assert_int_equal(access(in_folder(deep, "config.json"), F_OK), 0);
+    assert_int_equal(access(in_folder(*state, "precious.safetensors"), F_OK), 0);
+}
+
+/* Writes three tensors, in shards if size is not 0. */
+static void put_three(const char *path, uint64_t size)
+{
+    bang_output_item items[3];
+    three(items);
+    bang_output *output = plan(path, items, 3, size, NULL);
+    write_all(output, items, 3);
+    bang_output_free(output);
+}
+
+static void check_overwrites(const char *folder, const char *from, const char *to, uint64_t size,
+                             int expected)
+{
+    bang_output_item items[3];
+    three(items);
+    bang_output *output = plan(in_folder(folder, to), items, 3, size, NULL);
+    bang_checkpoint *c = open_it(in_folder(folder, from));
+    if ((bang_output_overwrites(output, c) != NULL) != expected)
+        fail_msg("%s to %s", from, to);
+    bang_checkpoint_close(c);
+    bang_output_free(output);
+}
+
+/* However an input is spelled or linked, and whatever of it would go. */
+static void test_overwrites(void **state)
+{
+    static const char one[] = "one.safetensors", shard[] = "d/model-00001-of-00003.safetensors",
+                      index[] = "d/model.safetensors.index.json";
+    static const struct {
+        const char *from, *to;
+        uint64_t size;
+        int expected;
+    } cases[] = {
+        {one, one, 0, 1},
+        {one, "d/../one.safetensors", 0, 1},
+        {one, "hard.safetensors", 0, 1},
+        {one, "soft.safetensors", 0, 1},
+        {"soft.safetensors", one, 0, 1},
+        {one, "two.safetensors", 0, 0},
+        {one, one, 16, 1}, /* shards of that name, one more to mix up */
+        {one, "one.npz", 0, 0},
+        {"d", "d", 0, 1},
+        {"d", index, 0, 1},
+        {"d", shard, 0, 1},
+        {index, shard, 0, 1},
+        {"d", "d/beside.safetensors", 0, 0},
+        {index, "d", 0, 1}, /* would be removed */
+        {shard, "d", 0, 1},
+        {shard, "d", 16, 1},
+        {shard, "d", 24, 1},
+        {shard, "e", 16, 0},
+        {"e/model.safetensors", "e", 16, 1},
+    };
+    put_three(in_folder(*state, one), 0);
+    put_three(in_folder(*state, "d/"), 16);
+    put_three(in_folder(*state, "e/"), 0);
+    assert_int_equal(link(in_folder(*state, one), in_folder(*state, "hard.safetensors")), 0);
+    assert_int_equal(symlink(one, in_folder(*state, "soft.safetensors")), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_overwrites(*state, cases[i].from, cases[i].to, cases[i].size, cases[i].expected);
 }
 
 static void test_no_place(void **state)
@@ -349,7 +437,7 @@ static void test_no_place(void **state)
     three(items);
     bang_output *output = plan(in_folder(*state, "no/m.safetensors"), items, 3, 0, NULL);
     assert_int_equal(bang_output_begin(output, &err), BANG_EIO);
-    assert_non_null(strstr(err.message, "No such file"));
+    assert_non_null(strstr(err.message, "its folder does not exist"));
     bang_output_free(output);
     put_text(in_folder(*state, "file"), "");
     output = plan(in_folder(*state, "file/"), items, 3, 0, NULL);
@@ -373,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_plans, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_whole_or_nothing, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_folder, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_overwrites, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_no_place, make_folder, drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,9 @@ static int open_part(bang_file *file, bang_error *err)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         int fd = open(file->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        if (fd < 0 && errno == ENOENT)
+            return bang_fail(err, BANG_EIO, "%s: its folder does not exist: make it first",
+                             file->path);
         if (fd < 0)
             return bang_fail(err, BANG_EIO, "%s: %s: cannot write beside it", file->path,
                              strerror(errno));

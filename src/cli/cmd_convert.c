@@ -23,10 +23,13 @@ static const char summary[] =
     "Writes a checkpoint in another layout, number type or format. Without --to tensors\n"
     "keep their names. With --to a CLIP gets the names and shapes of Hugging Face\n"
     "(clip-hf), OpenAI (clip-openai) or open_clip (clip-open_clip); numbers are moved,\n"
-    "never computed, so that there and back gives the same bytes. What the layout does not\n"
-    "name, such as classification_head.weight, is kept; what wraps a model (module.,\n"
-    "image_encoder.model.) is removed. OUT's name gives the format: .safetensors,\n"
-    "NAME.safetensors.index.json or a folder (shards), .pt, .npz.";
+    "never computed, so that there and back gives the same tensors, and the same bytes if\n"
+    "the file was in the order that safetensors writes (by type, then name). What the\n"
+    "layout does not name, such as classification_head.weight, is kept; what wraps a model\n"
+    "(module., image_encoder.model.) is removed. OUT's name gives the format: .safetensors,\n"
+    "NAME.safetensors.index.json or a folder (shards), .pt, .npz. Metadata are kept; those\n"
+    "of a PyTorch file are format = pt, which transformers asks for. In a SIZE, M is 2^20\n"
+    "and MB 10^6, likewise K, G, T.";
 
 static const char example[] =
     "  bang convert pytorch_model.bin -o model.safetensors\n"
@@ -40,8 +43,6 @@ static void check_request(cli *c, request *r)
         cli_problem(c, "%.80s: unexpected: one checkpoint at a time", c->operands[i]);
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o OUT");
-    if (c->operand_count > 0 && r->output && strcmp(c->operands[0], r->output) == 0)
-        cli_problem(c, "--output %.200s: is the input too: name another", r->output);
     if (r->to && (bang_layout_find(&r->layout, r->to) < 0 || strncmp(r->to, "clip-", 5) != 0))
         cli_problem(c, "--to %.40s: unknown: choose clip-hf, clip-openai or clip-open_clip", r->to);
 }
@@ -61,6 +62,9 @@ static int plan(request *r, bang_text *problems, bang_error *err)
     options.metadata = r->plan->metadata;
     options.folder = output_is_folder(r->output, r->checkpoint);
     rc = bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
+    const char *lost = rc == 0 ? bang_output_overwrites(r->target, r->checkpoint) : NULL;
+    if (lost)
+        return bang_fail(err, BANG_EDATA, "%s: is an input too: name another output", lost);
     if (rc == 0 && options.folder)
         rc = output_copy_others(r->target, r->checkpoint, err);
     return rc;
@@ -94,9 +98,10 @@ static uint64_t warn_overflows(const cli *c, const request *r)
         all += t->overflows;
         if (t->overflows && tensors++ < NAMED)
             fprintf(stderr,
-                    "bang %s: warning: %s: %" PRIu64 " of its numbers are too large for %s and "
+                    "bang %s: warning: %s: %" PRIu64 " of its numbers %s too large for %s and "
                     "became infinite\n",
-                    c->command, t->name, t->overflows, bang_dtype_name(t->dtype));
+                    c->command, t->name, t->overflows, t->overflows == 1 ? "is" : "are",
+                    bang_dtype_name(t->dtype));
     }
     if (tensors > NAMED)
         fprintf(stderr, "bang %s: warning: the same in %zu more tensors\n", c->command,

@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +14,21 @@ static const char summary[] =
     "|b - a|. A and B are files of any format, an index of shards, or a folder that holds\n"
     "one; they may differ in format, in number type and in what they hold. What is not\n"
     "defined (a norm of 0, NaN in a tensor) is a dash, null in JSON; layers and the total\n"
-    "leave pairs of numbers out that are not finite. That they differ is no failure: exit\n"
-    "status 0.";
+    "leave pairs of numbers out that are not finite. Integers (counters, indices) are\n"
+    "compared tensor by tensor only: layers, the total and what moved most leave them out.\n"
+    "What was 0 before has no relative change and comes after what has one. That they\n"
+    "differ is no failure: exit status 0. In a SIZE, M is 2^20 and MB 10^6.";
 
 static const char example[] = "  bang diff zeroshot.safetensors finetuned.safetensors\n"
                               "  bang diff base/ tuned/ --sort change --top 20 --html diff.html\n";
 
 double diff_rank(const bang_change *change, int equal)
 {
-    if (equal)
+    if (equal || change->count == 0)
         return -1;
-    return isnan(change->relative_change) ? INFINITY : change->relative_change;
+    if (!isnan(change->relative_change))
+        return change->relative_change;
+    return change->norm_a == 0 && !change->not_finite ? DBL_TRUE_MIN : INFINITY;
 }
 
 static int compare_ranks(double a, double b)
@@ -75,7 +80,8 @@ static int arrange(diff_result *r, const char *sort, bang_error *err)
         r->layers[i] = &d->layers[i];
     for (size_t i = 0; i < d->count; i++) {
         r->tensors[i] = &d->tensors[i];
-        if (diff_rank(&d->tensors[i].change, d->tensors[i].equal) > 0)
+        if (bang_tensor_change_counts(&d->tensors[i]) &&
+            diff_rank(&d->tensors[i].change, d->tensors[i].equal) > 0)
             r->moved[r->moved_count++] = &d->tensors[i];
     }
     qsort(r->moved, r->moved_count, sizeof(bang_tensor_change *), tensors_by_change);
@@ -119,6 +125,17 @@ static int shorten(diff_result *r, const char *a, const char *b, bang_error *err
     return r->a && r->b ? 0 : bang_fail_memory(err);
 }
 
+/* Said before two models are read. */
+static int has_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat info;
+    char *folder = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
+    int is_there = !folder || stat(folder, &info) == 0;
+    free(folder);
+    return is_there;
+}
+
 static void check_request(cli *c, const diff_request *r)
 {
     if (c->operand_count != 2)
@@ -132,6 +149,8 @@ static void check_request(cli *c, const diff_request *r)
     struct stat info;
     if (r->html && stat(r->html, &info) == 0 && S_ISDIR(info.st_mode))
         cli_problem(c, "--html %.200s: is a folder: name a file in it", r->html);
+    else if (r->html && !has_folder(r->html))
+        cli_problem(c, "--html %.200s: its folder does not exist: make it first", r->html);
 }
 
 static int measure(diff_result *result, const cli *c, const diff_request *r,

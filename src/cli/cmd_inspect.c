@@ -24,7 +24,7 @@ static const char summary[] =
     "folder that holds one. Layouts: clip-hf, clip-openai, clip-open_clip, vit, mlp,\n"
     "unknown; the two in the middle have the same names, and where nothing tells them\n"
     "apart clip-openai is said. Parameters are the numbers of all tensors that are not\n"
-    "integers.";
+    "integers. Long metadata are cut; --json has all. In a SIZE, M is 2^20 and MB 10^6.";
 
 static const char example[] = "  bang inspect model.safetensors\n"
                               "  bang inspect pytorch_model.bin --stats --json\n";
@@ -151,6 +151,28 @@ static void print_safe(const char *text, int width)
     printf("%*s", width > size ? width - size : 0, "");
 }
 
+/* "key = value" on a line of at most COLUMNS, as far as it fits. */
+static void print_metadata(const char *key, const char *value)
+{
+    enum { COLUMNS = 100 };
+    static const char rest[] = "... (--json has all)";
+    int at = printf("metadata    "), last = COLUMNS - (int)sizeof rest + 1;
+    bang_text line = {0};
+    size_t cut = 0;
+    bang_text_add(&line, "%s = %s", key, value);
+    for (size_t i = 0; i < line.size; i++) {
+        if (((unsigned char)line.data[i] & 0xC0) == 0x80) /* within a character */
+            continue;
+        if (at++ == last)
+            cut = i;
+    }
+    if (line.data && at > COLUMNS)
+        line.data[cut] = '\0';
+    print_safe(line.data ? line.data : "", 0);
+    puts(at > COLUMNS ? rest : "");
+    bang_text_release(&line);
+}
+
 static void print_head(const request *r)
 {
     const bang_checkpoint *k = r->checkpoint;
@@ -174,11 +196,7 @@ static void print_head(const request *r)
     json_t *value;
     json_object_foreach(k->metadata, key, value)
     {
-        printf("metadata    ");
-        print_safe(key, 0);
-        printf(" = ");
-        print_safe(json_string_value(value) ? json_string_value(value) : "", 0);
-        putchar('\n');
+        print_metadata(key, json_string_value(value) ? json_string_value(value) : "");
     }
     for (size_t i = 0; i < json_array_size(k->notes); i++) {
         printf("note        ");

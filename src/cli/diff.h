@@ -17,13 +17,13 @@ typedef struct diff_result {
     bang_difference found;
     const bang_layer_change **layers;   /* (found.layer_count) as --sort says */
     const bang_tensor_change **tensors; /* (found.count) as --sort says */
-    const bang_tensor_change **moved;   /* (moved_count) those that differ, most first */
+    const bang_tensor_change **moved;   /* (moved_count) weights that differ, most first */
     size_t moved_count;
     char *a, *b; /* as little of the paths as tells them apart */
 } diff_result;
 
-/* How far something moved, to sort by: beyond all numbers where that is not
- * defined, below them where nothing moved. */
+/* How far something moved, to sort by: beyond all numbers where they are not finite,
+ * below them where it was 0 before, and then where nothing moved. */
 double diff_rank(const bang_change *change, int equal);
 
 /* The three ways to tell it. */

@@ -65,14 +65,15 @@ static json_t *layers_of(const diff_result *r)
         json_array_append_new(row, count_of((size_t)layer->change.count));
         json_array_append_new(rows, row);
     }
-    return json_pack("[{ss ss ss so so} {ss ss s[sssssss] s[nninnii] so ss}]", "kind", "bars",
-                     "title", "How far each layer moved.", "value_label",
-                     "relative change |b - a|/|a|", "names", names, "values", values, "kind",
-                     "table", "title", "Layers.", "columns", "layer", "relative change", "cosine",
-                     "norm ratio", "max |b - a|", "tensors", "numbers", "decimals", 6, 0, 0, "rows",
-                     rows, "note",
-                     "Relative change is |b - a|/|a|, norm ratio |b|/|a|. A dash is a number that "
-                     "is not defined: a norm of 0, or numbers that are not finite.");
+    return json_pack(
+        "[{ss ss ss so so} {ss ss s[sssssss] s[nninnii] s[niniinn] so ss}]", "kind", "bars",
+        "title", "How far each layer moved.", "value_label", "relative change |b - a|/|a|", "names",
+        names, "values", values, "kind", "table", "title", "Layers.", "columns", "layer",
+        "relative change", "cosine", "norm ratio", "max |b - a|", "tensors", "numbers", "decimals",
+        6, 0, 0, "digits", 4, 4, 4, "rows", rows, "note",
+        "Relative change is |b - a|/|a|, norm ratio |b|/|a|. A dash is a number that "
+        "is not defined: a norm of 0, or numbers that are not finite. Integers are left "
+        "out.");
 }
 
 enum { BINS = 47 }; /* 1-2-5 steps from 1e-12 to 1000, and what lies beyond */
@@ -153,10 +154,10 @@ static json_t *tensors_of(const diff_result *r)
         json_array_append_new(row, json_string(remark));
         json_array_append_new(rows, row);
     }
-    json_t *table =
-        json_pack("{ss ss s[ssssssss] s[nninnnnn] so}", "kind", "table", "title", "Tensors.",
-                  "columns", "tensor", "relative change", "cosine", "norm ratio", "max |b - a|",
-                  "type", "shape", "note", "decimals", 6, "rows", rows);
+    json_t *table = json_pack("{ss ss s[ssssssss] s[nninnnnn] s[niniinnn] so}", "kind", "table",
+                              "title", "Tensors.", "columns", "tensor", "relative change", "cosine",
+                              "norm ratio", "max |b - a|", "type", "shape", "note", "decimals", 6,
+                              "digits", 4, 4, 4, "rows", rows);
     return r->moved_count ? json_pack("[oo]", histogram_of(r), table) : json_pack("[o]", table);
 }
 

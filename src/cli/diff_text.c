@@ -168,6 +168,15 @@ static void print_summary(const diff_result *r)
                (unsigned long long)d->total.not_finite, (unsigned long long)d->total.count);
 }
 
+/* Two models whose names hardly meet. */
+static void print_hint(const bang_difference *d)
+{
+    size_t alone = d->only_a_count + d->only_b_count, met = d->count + d->different_count;
+    if (alone && (d->count == 0 || (d->only_a_count && d->only_b_count && alone > met)))
+        puts("note: few names are in both: one may be in another layout, which bang convert can "
+             "change");
+}
+
 /* As many as were asked for, and a word about the rest. */
 static size_t shown_of(const diff_request *request, size_t count)
 {
@@ -198,6 +207,7 @@ void diff_print(const diff_request *request, const diff_result *r)
     const bang_difference *d = &r->found;
     size_t top = r->moved_count < (size_t)request->top ? r->moved_count : (size_t)request->top;
     print_summary(r);
+    print_hint(d);
     if (r->moved_count)
         print_chart(r);
     if (top)
@@ -214,4 +224,6 @@ void diff_print(const diff_request *request, const diff_result *r)
     print_rest(shown, d->different_count);
     print_only(request, "Only in A", d->only_a, d->only_a_count);
     print_only(request, "Only in B", d->only_b, d->only_b_count);
+    if (request->html)
+        printf("\n%s: charts and tables\n", request->html);
 }

@@ -62,14 +62,17 @@ int cli_read_whole(void *target, const char *value, bang_error *err)
                : 0;
 }
 
-/* As GNU's tools: K M G T are powers of 1024, KB MB GB TB of 1000. */
+/* As GNU's tools: K M G T and KiB MiB GiB TiB are powers of 1024, KB MB GB TB of 1000. */
 int cli_read_bytes(void *target, const char *value, bang_error *err)
 {
     static const char units[] = "KMGT";
     char number[32];
     double factor = 1, amount = 0;
     size_t size = strlen(value), base = 1024;
-    if (size > 1 && value[size - 1] == 'B') {
+    int binary = size > 2 && strcmp(value + size - 2, "iB") == 0;
+    if (binary) {
+        size -= 2;
+    } else if (size > 1 && value[size - 1] == 'B') {
         base = 1000;
         size--;
     }
@@ -78,8 +81,8 @@ int cli_read_bytes(void *target, const char *value, bang_error *err)
         for (const char *u = units; u <= unit; u++)
             factor *= (double)base;
         size--;
-    } else if (base == 1000)
-        size = 0; /* "64B" */
+    } else if (base == 1000 || binary)
+        size = 0; /* "64B", "64iB" */
     snprintf(number, sizeof number, "%.*s", (int)(size < sizeof number ? size : 0), value);
     if (bang_text_to_double(&amount, number) < 0 || amount < 0 || amount * factor > 0x1p60)
         return bang_fail(err, BANG_EUSAGE, "is no amount of bytes: write one such as 64M or 5GB");

@@ -157,6 +157,18 @@ static int judge_tensors(reading *r)
     return 0;
 }
 
+int bang_tensor_change_counts(const bang_tensor_change *tensor)
+{
+    return !bang_dtype_is_integer(tensor->a->dtype) && !bang_dtype_is_integer(tensor->b->dtype);
+}
+
+/* Of integers that differ, and nothing else, there is nothing to say. */
+static void undefine(bang_change *change)
+{
+    if (change->count == 0)
+        *change = (bang_change){0, 0, NAN, NAN, NAN, NAN, NAN, NAN};
+}
+
 static int sum_layers(reading *r)
 {
     bang_difference *d = r->found;
@@ -169,6 +181,8 @@ static int sum_layers(reading *r)
         bang_layer_change *layer = &d->layers[tensor->layer];
         layer->tensors++;
         layer->equal += (size_t)tensor->equal;
+        if (!bang_tensor_change_counts(tensor))
+            continue;
         layer->change.count += tensor->change.count;
         all += tensor->change.count;
         bang_pair_add(&sums[tensor->layer], &r->sums[i]);
@@ -177,6 +191,12 @@ static int sum_layers(reading *r)
     for (size_t i = 0; i < d->layer_count; i++)
         bang_pair_finish(&d->layers[i].change, &sums[i], d->layers[i].change.count);
     bang_pair_finish(&d->total, &total, all);
+    for (size_t i = 0; i < d->count; i++) {
+        if (bang_tensor_change_counts(&d->tensors[i]) || d->tensors[i].equal)
+            continue;
+        undefine(&d->layers[d->tensors[i].layer].change);
+        undefine(&d->total);
+    }
     free(sums);
     return 0;
 }

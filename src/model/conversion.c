@@ -285,11 +285,15 @@ int bang_conversion_plan(bang_conversion **out, bang_checkpoint *checkpoint, ban
         return bang_fail_memory(err);
     plan->state = calloc(1, sizeof *plan->state);
     plan->notes = json_array();
-    plan->metadata = checkpoint->metadata ? json_copy(checkpoint->metadata) : NULL;
+    /* What save_file of transformers says of PyTorch's tensors, and its reader wants. */
+    int torch = !checkpoint->metadata && strncmp(checkpoint->format, "pytorch", 7) == 0;
+    plan->metadata = checkpoint->metadata ? json_copy(checkpoint->metadata)
+                     : torch              ? json_pack("{ss}", "format", "pt")
+                                          : NULL;
     plan->checkpoint = checkpoint;
     plan->from = bang_layout_guess(checkpoint);
     plan->to = to;
-    int rc = plan->state && plan->notes && (plan->metadata || !checkpoint->metadata) &&
+    int rc = plan->state && plan->notes && (plan->metadata || !(checkpoint->metadata || torch)) &&
                      checkpoint->count <= SIZE_MAX / 4
                  ? 0
                  : bang_fail_memory(&why);

@@ -33,6 +33,9 @@ void bang_draw_end(bang_draw_locale *locale);
 enum { BANG_NUMBER_SIZE = 64 };
 void bang_number_fixed(char out[BANG_NUMBER_SIZE], double value, int decimals);
 void bang_number_power(char out[BANG_NUMBER_SIZE], double value, int decimals);
+/* That many significant digits, without zeros at the end; all before the point. Returns
+ * whether that is the whole value, and no power of ten. */
+int bang_number_digits(char out[BANG_NUMBER_SIZE], double value, int digits);
 /* Up to six significant digits; value * 100 and a % when percent is set. */
 void bang_number_short(char out[BANG_NUMBER_SIZE], double value, int percent);
 

@@ -2,6 +2,7 @@
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/draw.h"
@@ -94,6 +95,21 @@ int bang_number_decimals(double value, int most)
             return d;
     }
     return most;
+}
+
+int bang_number_digits(char out[BANG_NUMBER_SIZE], double value, int digits)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", digits - 1, value); /* rounded: 9.996 has one place more */
+    double rounded = strtod(text, NULL), size = fabs(rounded);
+    int places = size > 0 ? (int)floor(log10(size) + 1e-9) : 0;
+    int most = digits - 1 - places;
+    if (size > 0 && (places < -4 || places >= 7)) {
+        bang_number_power(out, value, bang_number_decimals(rounded / pow(10, places), digits - 1));
+        return 0;
+    }
+    bang_number_fixed(out, value, most > 0 ? bang_number_decimals(rounded, most) : 0);
+    return rounded == value || (most < 0 && value == rint(value));
 }
 
 void bang_number_short(char out[BANG_NUMBER_SIZE], double value, int percent)

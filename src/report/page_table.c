@@ -9,6 +9,7 @@
 #define HUGE_SIZE 1e7 /* from here on a fraction is written as a power of ten */
 enum {
     DECIMALS_GIVEN_MOST = 15,
+    DIGITS_GIVEN_MOST = 15,
     SHORT_TEXT = 16, /* bytes that a cell keeps on one line */
 };
 
@@ -16,6 +17,7 @@ typedef struct column {
     int right;      /* holds numbers, aligned by their last digit */
     int decimals;   /* of every number in it */
     int given;      /* the caller chose them */
+    int digits;     /* significant ones of every number instead; 0: not so */
     double largest; /* size of the largest number */
     int z;          /* holds distances in standard errors */
     int group;      /* index of the heading over it; -1: none */
@@ -35,23 +37,36 @@ static int looks_numeric(const char *s)
     return digits && !joined;
 }
 
+/* Number c of the list under that key to *out, -1 if there is none. */
+static int read_whole(int *out, const json_t *entry, const char *key, size_t c, size_t count,
+                      int least, int most, bang_error *err)
+{
+    const json_t *list = json_object_get(entry, key), *n = json_array_get(list, c);
+    *out = -1;
+    if (!list || json_is_null(list))
+        return 0;
+    if (json_array_size(list) != count)
+        return bang_fail(err, BANG_EDATA, "\"%s\" is no array of one number per column", key);
+    if (json_is_null(n))
+        return 0;
+    json_int_t value = json_integer_value(n);
+    if (!json_is_integer(n) || value < least || value > most)
+        return bang_fail(err, BANG_EDATA, "\"%s\" holds something other than %d to %d", key, least,
+                         most);
+    *out = (int)value;
+    return 0;
+}
+
 static int read_decimals(column *columns, size_t count, const json_t *entry, bang_error *err)
 {
-    const json_t *decimals = json_object_get(entry, "decimals");
-    if (!decimals || json_is_null(decimals))
-        return 0;
-    if (json_array_size(decimals) != count)
-        return bang_fail(err, BANG_EDATA, "\"decimals\" is no array of one number per column");
     for (size_t c = 0; c < count; c++) {
-        const json_t *n = json_array_get(decimals, c);
-        if (json_is_null(n))
-            continue;
-        json_int_t value = json_integer_value(n);
-        if (!json_is_integer(n) || value < 0 || value > DECIMALS_GIVEN_MOST)
-            return bang_fail(err, BANG_EDATA, "\"decimals\" holds something other than 0 to %d",
-                             DECIMALS_GIVEN_MOST);
-        columns[c].decimals = (int)value;
-        columns[c].given = 1;
+        int decimals, digits;
+        if (read_whole(&decimals, entry, "decimals", c, count, 0, DECIMALS_GIVEN_MOST, err) < 0 ||
+            read_whole(&digits, entry, "digits", c, count, 1, DIGITS_GIVEN_MOST, err) < 0)
+            return err->code;
+        columns[c].decimals = decimals < 0 ? 0 : decimals;
+        columns[c].given = decimals >= 0;
+        columns[c].digits = digits < 0 ? 0 : digits;
     }
     return 0;
 }
@@ -179,6 +194,8 @@ static int format_number(char text[BANG_NUMBER_SIZE], const json_t *cell, const 
         snprintf(text, BANG_NUMBER_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(cell));
         return 1;
     }
+    if (col->digits)
+        return bang_number_digits(text, value, col->digits);
     int lost = value != 0 && size < 0.5 * pow(10, -col->decimals);
     int huge = size >= (json_is_integer(cell) ? 1e16 : HUGE_SIZE);
     if (!col->given && (lost || huge)) {

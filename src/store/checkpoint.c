@@ -51,6 +51,7 @@ void bang_checkpoint_close(bang_checkpoint *c)
     json_decref(c->metadata);
     json_decref(c->notes);
     free(c->path);
+    free(c->index);
     if (c->state) {
         bang_pages_free(c->state->pages);
         pthread_mutex_destroy(&c->state->lock);

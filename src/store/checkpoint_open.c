@@ -10,9 +10,23 @@
 #include "bang/base/text.h"
 #include "store/checkpoint.h"
 
+/* What Git has in the place of a large file that was not fetched. */
+static int is_pointer(const bang_source *source)
+{
+    static const char start[] = "version https://git-lfs";
+    char bytes[sizeof start - 1];
+    return source->size >= sizeof bytes &&
+           bang_source_read(source, bytes, 0, sizeof bytes, NULL) == 0 &&
+           memcmp(bytes, start, sizeof bytes) == 0;
+}
+
 int bang_open_file(bang_checkpoint *c, size_t file, bang_error *err)
 {
     const bang_source *source = bang_checkpoint_source(c, file);
+    if (is_pointer(source))
+        return bang_fail(err, BANG_EDATA,
+                         "%s: is a Git LFS pointer, not the file itself: run git lfs pull",
+                         source->name);
     if (bang_is_zip(source))
         return bang_open_zip(c, file, err);
     if (bang_is_legacy_pytorch(source))

@@ -179,8 +179,10 @@ int bang_open_index(bang_checkpoint *c, const bang_source *source, bang_error *e
     if (code == 0 && source->descriptor < 0)
         code = bang_fail(err, BANG_EDATA, "%s: an index can only be read beside its files",
                          source->name);
-    if (code == 0)
-        code = open_files(c, map, source->name, err);
+    if (code == 0) {
+        c->index = strdup(source->name);
+        code = c->index ? open_files(c, map, source->name, err) : bang_fail_memory(err);
+    }
     if (code == 0)
         code = compare(c, map, source->name, err);
     if (code == 0)

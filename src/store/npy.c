@@ -133,7 +133,8 @@ int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err)
 {
     char kind, size;
     if (bang_npy_type(&kind, &size, array->dtype) < 0)
-        return bang_fail(err, BANG_EUSAGE, "npy has no number type %s: convert it to F32",
+        return bang_fail(err, BANG_EUSAGE,
+                         "npy has no number type %s: write it as F32, with --dtype f32",
                          bang_dtype_name(array->dtype));
     add_header(out, kind, size, array);
     return out->failed ? bang_fail_memory(err) : 0;

@@ -168,10 +168,38 @@ static int copy_all(const bang_output *output, bang_error *err)
     return code;
 }
 
-/* All bytes are on disk before anything gets its name. An old index goes first:
- * it must never name new shards. The new one, or the single file, comes last. */
+/* Once the new files are complete. */
+static int remove_old(const bang_output_old *old, bang_error *err)
+{
+    for (size_t i = 0; i < old->count; i++)
+        if (unlink(old->paths[i]) < 0 && errno != ENOENT)
+            return bang_fail(err, BANG_EIO, "%s: %s: remove it, the new files are complete",
+                             old->paths[i], strerror(errno));
+    return 0;
+}
+
+/* All bytes are on disk before anything gets its name. Shards come first, then what
+ * makes them a checkpoint: until then the old one holds. Only where shards have the
+ * names of old ones does the old index go before, so that it never names new ones. */
+static int give_names(bang_output *output, const bang_output_old *old, bang_error *err)
+{
+    int code = 0;
+    if (old->clash && output->index_path && unlink(output->index_path) < 0 && errno != ENOENT)
+        code = bang_fail(err, BANG_EIO, "%s: %s", output->index_path, strerror(errno));
+    for (size_t i = 0; code == 0 && i < output->file_count; i++) {
+        code = bang_file_commit(output->files[i].file, err);
+        output->files[i].file = NULL;
+    }
+    if (code == 0 && output->index_path)
+        code = bang_file_put(output->index_path, output->index.data, output->index.size, err);
+    if (code == 0)
+        output->made_folder = 0;
+    return code == 0 ? remove_old(old, err) : code;
+}
+
 int bang_output_commit(bang_output *output, bang_error *err)
 {
+    bang_output_old old = {0};
     int code = output->finish ? output->finish(output, err) : 0;
     for (size_t i = 0; code == 0 && i < output->file_count; i++) {
         bang_output_file *file = &output->files[i];
@@ -183,20 +211,11 @@ int bang_output_commit(bang_output *output, bang_error *err)
     }
     if (code == 0)
         code = copy_all(output, err);
-    if (code == 0 && output->index_path && unlink(output->index_path) < 0 && errno != ENOENT)
-        code = bang_fail(err, BANG_EIO, "%s: %s", output->index_path, strerror(errno));
-    for (size_t i = 0; code == 0 && i < output->file_count; i++) {
-        code = bang_file_commit(output->files[i].file, err);
-        output->files[i].file = NULL;
-    }
-    if (code == 0 && output->index_path)
-        code = bang_file_put(output->index_path, output->index.data, output->index.size, err);
     if (code == 0)
-        output->made_folder = 0;
-    /* In a folder the other form of what was there before would be taken for this. */
-    if (code == 0 && output->folder && unlink(output->stale) < 0 && errno != ENOENT)
-        code = bang_fail(err, BANG_EIO, "%s: %s: remove it, the new files are complete",
-                         output->stale, strerror(errno));
+        code = bang_output_find_old(&old, output, err);
+    if (code == 0)
+        code = give_names(output, &old, err);
+    bang_output_release_old(&old);
     return code;
 }
 

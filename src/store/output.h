@@ -41,6 +41,17 @@ struct bang_output {
     int (*finish)(bang_output *output, bang_error *err);
 };
 
+/* Files of the checkpoint that the output takes the place of. */
+typedef struct bang_output_old {
+    char **paths; /* (count) to be removed at the commit, in this order; they may be missing */
+    size_t count;
+    int clash; /* the old index names a file that is written */
+} bang_output_old;
+
+/* The caller releases, also after a failure. */
+int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err);
+void bang_output_release_old(bang_output_old *old);
+
 /* A new file at the end of the list; takes path over, frees it on failure. */
 bang_output_file *bang_output_add_file(bang_output *output, char *path);
 /* A new span at the end of file; its bytes are the caller's to fill. NULL: no memory. */

@@ -29,7 +29,7 @@ typedef struct bang_torch_place {
 typedef int bang_torch_find(bang_torch_place *out, void *context, const bang_value *key,
                             size_t size, bang_error *err);
 
-/* Adds what was collected, in the order of the data. */
+/* Adds what was collected, in that order: storages may lie in any. */
 int bang_torch_add(bang_checkpoint *c, const bang_torch_list *list, const char *name,
                    bang_torch_find *find, void *context, int swapped, bang_error *err);
 

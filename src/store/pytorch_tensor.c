@@ -212,24 +212,11 @@ static int add(bang_checkpoint *c, const struct bang_torch_item *item, const cha
     return bang_checkpoint_add(c, &entry, err);
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const bang_entry *a = left, *b = right;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
 int bang_torch_add(bang_checkpoint *c, const bang_torch_list *list, const char *name,
                    bang_torch_find *find, void *context, int swapped, bang_error *err)
 {
-    size_t before = c->count;
     int code = 0;
     for (size_t i = 0; code == 0 && i < list->count; i++)
         code = add(c, &list->items[i], name, find, context, swapped, err);
-    if (code == 0)
-        qsort(c->entries + before, c->count - before, sizeof *c->entries, by_place);
     return code;
 }

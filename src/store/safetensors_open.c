@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bang/base/digest.h"
+#include "bang/base/text.h"
 #include "store/checkpoint.h"
 
 static const char metadata_key[] = "__metadata__";
@@ -162,25 +163,49 @@ static int parse_entries(struct entry **out, size_t *count, json_t *header,
     return check_cover(entries, *count, data_size, source->name, err);
 }
 
+static int is_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] >= 127 || (bytes[i] < 32 && !strchr("\t\n\r", bytes[i])))
+            return 0;
+    return size > 0;
+}
+
+/* A length that no header has. If neither the name nor what follows the length speaks
+ * for safetensors, it is most likely something else altogether. */
+static int fail_length(const bang_source *source, uint64_t length, const unsigned char bytes[8],
+                       bang_error *err)
+{
+    int named = bang_text_ends_with(source->name, ".safetensors"), cut = source->size < 8;
+    char next = 0;
+    if (source->size > 8 && bang_source_read(source, &next, 8, 1, err) < 0)
+        return err->code;
+    if (source->size > 0 && next != '{' && (!named || is_text(bytes, cut ? source->size : 8)))
+        return bang_fail(err, BANG_EDATA,
+                         "%s: is no checkpoint: neither safetensors, PyTorch nor NumPy",
+                         source->name);
+    if (cut)
+        return bang_fail(err, BANG_EDATA, "%s: %zu bytes: too short for a safetensors file",
+                         source->name, source->size);
+    return bang_fail(err, BANG_EDATA,
+                     "%s: a header of %llu bytes: at most %d are allowed: not a safetensors file",
+                     source->name, (unsigned long long)length, BANG_SAFETENSORS_HEADER_MOST);
+}
+
 /* *header is a new reference; *start is where the data begin; digest is that of the JSON. */
 static int read_header(json_t **header, size_t *start, char digest[BANG_DIGEST_TEXT],
                        const bang_source *source, bang_error *err)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     uint64_t length = 0;
-    if (source->size < sizeof bytes)
-        return bang_fail(err, BANG_EDATA, "%s: %zu bytes: too short for a safetensors file",
-                         source->name, source->size);
-    int code = bang_source_read(source, bytes, 0, sizeof bytes, err);
+    int cut = source->size < sizeof bytes;
+    int code = bang_source_read(source, bytes, 0, cut ? source->size : sizeof bytes, err);
     if (code < 0)
         return code;
     for (int i = 7; i >= 0; i--)
         length = length << 8 | bytes[i];
-    if (length > BANG_SAFETENSORS_HEADER_MOST)
-        return bang_fail(err, BANG_EDATA,
-                         "%s: a header of %llu bytes: at most %d are allowed: not a safetensors "
-                         "file",
-                         source->name, (unsigned long long)length, BANG_SAFETENSORS_HEADER_MOST);
+    if (cut || length > BANG_SAFETENSORS_HEADER_MOST)
+        return fail_length(source, length, bytes, err);
     if (length > source->size - sizeof bytes)
         return bang_fail(err, BANG_EDATA, "%s: ends within its header: the file is cut",
                          source->name);

@@ -84,9 +84,35 @@ run convert broken.safetensors --to clip-hf -o x.safetensors
 run convert large.safetensors --to clip-hf -o x.safetensors
 run convert
 run convert a.safetensors b.safetensors -o a.safetensors --to vit --dtype f8 --shard-size -1
+run convert a.safetensors -o y.safetensors --shard-size 4iB
 run convert a.safetensors -o x.txt
 run convert a.safetensors -o missing/x.safetensors
 ls x* 2>/dev/null
+
+# an input stays what it is, however it is named
+cp a.safetensors precious.safetensors
+ln precious.safetensors hard.safetensors
+ln -s precious.safetensors soft.safetensors
+for out in precious.safetensors ./precious.safetensors hard.safetensors soft.safetensors; do
+    run convert precious.safetensors --dtype f32 -o $out
+done
+run convert shards.safetensors.index.json -o shards-00002-of-00002.safetensors
+run convert folder -o folder/model.safetensors.index.json --shard-size 1KiB --dry-run
+run convert folder/model-00001-of-00004.safetensors -o folder
+same precious.safetensors a.safetensors
+checkpoint same folder/model.safetensors.index.json hf.safetensors
+
+# what a folder held before does not stay in force, nor lie about
+echo notes >folder/notes.txt
+run convert a.safetensors -q -o folder
+ls folder
+checkpoint same folder/model.safetensors a.safetensors
+run convert hf.safetensors --shard-size 3KB -q -o folder
+run convert hf.safetensors --shard-size 4KiB -q -o folder
+ls folder
+checkpoint same folder/model.safetensors.index.json hf.safetensors
+bang average hf.safetensors hf.safetensors -q -o folder/
+ls folder
 
 # a folder to a folder: what stands beside the weights comes along
 mkdir in
@@ -110,6 +136,27 @@ run convert plain.npz --to clip-openai -o from_npz.safetensors
 same from_npz.safetensors plain.safetensors
 cp "$here/../data/checkpoints/state_dict.pt" torch.pt
 run convert torch.pt -o torch.safetensors
+checkpoint metadata torch.safetensors
 run convert torch.pt --dtype f16 -q -o torch_f16.safetensors
 run convert torch.safetensors --dtype f16 -q -o again_f16.safetensors
 same torch_f16.safetensors again_f16.safetensors
+run convert bf16.safetensors -o bf16.npz
+$python - <<'END'
+import numpy as np
+import read_checkpoint as r
+r.write("one.safetensors", {"x": np.array([1e30, 1], "<f4")})
+END
+run convert one.safetensors --dtype f16 -q -o one_f16.safetensors
+
+# tensors come in the order of the state_dict, whatever that of the bytes is
+$python - <<'END'
+import zipfile
+with zipfile.ZipFile("torch.pt") as given, zipfile.ZipFile("turned.pt", "w") as out:
+    for name in reversed(given.namelist()):
+        out.writestr(name, given.read(name))
+END
+run inspect turned.pt | tail -3
+run convert turned.pt -q -o written.pt
+run inspect written.pt | tail -3
+run convert turned.pt -q -o turned.safetensors
+same turned.safetensors torch.safetensors

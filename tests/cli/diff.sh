@@ -46,10 +46,19 @@ make f.safetensors "{$(tensor 'x\u001b[31m' F32 1 0 4)}" "$two"
 run diff e.safetensors f.safetensors
 run diff e.safetensors c.safetensors
 
+# counters are no weights: not in the total, not in the layer, not among what moved
+long1="\\0001\\0000\\0000\\0000$zero" long9="\\0011\\0000\\0000\\0000$zero"
+head="{$(tensor bn.steps I64 1 0 8),$(tensor bn.weight F32 2 8 16),$(tensor ids.all I64 1 16 24)}"
+make k.safetensors "$head" "$long1$three$four$long1"
+make l.safetensors "$head" "$long9$four$three$long9"
+run diff k.safetensors l.safetensors --tensors
+run diff k.safetensors l.safetensors --json
+
 # the page: no script but its own, and the same bytes each time
 mkdir first second
 cp a.safetensors first/model.safetensors
 cp b.safetensors second/model.safetensors
+run diff e.safetensors f.safetensors --html page.html | tail -2
 run diff first second/ --html page.html -q
 run diff first second/ --html again.html -q --threads 1
 cmp page.html again.html && echo same page

@@ -26,6 +26,15 @@ run inspect 0.safetensors --stats
 run inspect 0.safetensors --stats --json
 run inspect odd.safetensors --stats
 run inspect odd.safetensors --json
+# long metadata, with more bytes than characters, up to the last column and beyond
+$python - <<'END'
+import numpy as np
+import read_checkpoint as r
+r.write("long.safetensors", {"x": np.zeros(1, "<f4")},
+        {"a": "0123456789" * 8 + "0123", "b": "0123456789" * 8 + "01234", "c": "äöü" * 40})
+END
+run inspect long.safetensors
+bang inspect long.safetensors --json | grep -o '"metadata.*'
 bang inspect random.safetensors --stats --json >random.json
 bang inspect random.safetensors --stats --json --threads 1 >again.json
 cmp random.json again.json && echo same with one thread
@@ -52,3 +61,7 @@ run inspect clip.safetensors hf.safetensors --max-memory lots
 run inspect missing.safetensors
 echo hello >text
 run inspect text
+printf '\211PNG\r\n\032\n picture' >picture.png
+run inspect picture.png
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n' >pointer.safetensors
+run inspect pointer.safetensors

@@ -3,11 +3,12 @@
  *     bang_difference found;
  *     bang_stream stream = BANG_STREAM_INIT;
  *     bang_difference_measure(&found, before, after, &stream, &err);
- *     found.total.relative_change;           // |b - a|/|a| over all numbers
+ *     found.total.relative_change;           // |b - a|/|a| over all weights
  *     bang_difference_release(&found);
  *
  * Numbers of any two types are compared as doubles, integers too (those beyond
- * 2^53 are rounded), BOOL as 0 and 1. Memory is bounded by the number of
+ * 2^53 are rounded), BOOL as 0 and 1. Integers are counters and indices, not weights:
+ * layers and the total leave their tensors out. Memory is bounded by the number of
  * tensors, not by their size, and results do not depend on threads.
  */
 #ifndef BANG_COMBINE_DIFFERENCE_H
@@ -30,7 +31,8 @@
  * undefined.
  *
  * A pair of which one is NaN or infinite is counted and left out. A tensor with
- * such a pair has all four undefined; layers and the total go on without them. */
+ * such a pair has all four undefined; layers and the total go on without them. Of a
+ * layer in which only integers differ and nothing else is, all is undefined. */
 typedef struct bang_change {
     uint64_t count;      /* pairs of numbers, with those left out */
     uint64_t not_finite; /* pairs left out */
@@ -79,6 +81,9 @@ int bang_difference_measure(bang_difference *out, const bang_checkpoint *a,
                             const bang_checkpoint *b, bang_stream *stream, bang_error *err);
 /* Also right after a failure. */
 void bang_difference_release(bang_difference *difference);
+
+/* 1 if layers and the total are made from it too: none of the two holds integers. */
+int bang_tensor_change_counts(const bang_tensor_change *tensor);
 
 /* Compares names as people sort them: numbers by their value, else byte by byte. */
 int bang_name_compare(const char *a, const char *b);

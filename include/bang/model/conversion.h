@@ -11,7 +11,8 @@
  * OpenAI's and open_clip's layout have q, k, v of a layer in one tensor and
  * project with x @ proj; Hugging Face's has them apart and its projections
  * transposed. Numbers are moved, never computed, so there and back gives the
- * same bytes. Of names:
+ * same tensors, and the same bytes where the file was in the order that
+ * bang_output_plan gives it. Of names:
  *   - wrappers (module., model., image_encoder.model.) are removed, as is
  *     open_clip's "text." before the text tower;
  *   - position_ids, which older files of Hugging Face hold, are 0, 1, 2, ...: going
@@ -46,8 +47,9 @@ typedef struct bang_conversion {
     const bang_checkpoint *checkpoint;
     size_t count;
     bang_conversion_tensor *tensors; /* (count) in the order of what they are made from */
-    json_t *metadata;                /* for the result; or NULL */
-    json_t *notes;                   /* list of strings: what was removed, kept, made */
+    json_t *metadata; /* for the result: the checkpoint's; {"format": "pt"} of a PyTorch
+                       * file, which has none; or NULL */
+    json_t *notes;    /* list of strings: what was removed, kept, made */
     struct bang_conversion_state *state;
 } bang_conversion;
 

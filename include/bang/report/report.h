@@ -29,6 +29,8 @@
  * Optional, a "note" under any table, chart or picture, and
  *
  *     table    "decimals": one number or null per column
+ *              "digits": the same, significant digits of every number instead, for
+ *              columns whose numbers differ by powers of ten
  *              "groups": [["", 1], ["model 1", 4], ...], headings over that many
  *              columns each, which together are all columns
  *              "shade": "z" or null per column; a "z" column holds distances in

@@ -48,8 +48,9 @@ typedef struct bang_checkpoint {
     const char *format; /* "safetensors", "safetensors-sharded", "pytorch", "pytorch-legacy",
                          * "pytorch-sharded", "npz", "npy" */
     int is_folder;      /* path names a folder */
+    char *index;        /* path of the index that names the files, or NULL */
     size_t count;
-    bang_entry *entries; /* (count) in the order of the data */
+    bang_entry *entries; /* (count) in the order of the data; PyTorch's as in the state_dict */
     size_t file_count;
     bang_checkpoint_file *files; /* (file_count) */
     json_t *metadata;            /* object of strings, or NULL */

@@ -11,7 +11,9 @@
  * The name decides the format: .safetensors; .npz; .pt, .pth or .bin (zip, an
  * OrderedDict of tensors); .npy for a single tensor. NAME.safetensors.index.json
  * or a shard size gives shards NAME-00001-of-0000N.safetensors and the index; a
- * folder gets model.safetensors or shards of that name.
+ * folder gets model.safetensors or shards of that name. What was there of an older
+ * checkpoint of that name goes at the commit: shards that a replaced index names, and
+ * in a folder the other form (model.safetensors, or the index and its shards).
  */
 #ifndef BANG_STORE_OUTPUT_H
 #define BANG_STORE_OUTPUT_H
@@ -21,6 +23,7 @@
 
 #include "bang/base/json.h"
 #include "bang/base/text.h"
+#include "bang/store/checkpoint.h"
 #include "bang/tensor/array.h"
 
 typedef struct bang_output_item {
@@ -53,6 +56,9 @@ int bang_output_plan(bang_output **out, const char *path, bang_output_item *item
 uint64_t bang_output_bytes(const bang_output *output);
 size_t bang_output_file_count(const bang_output *output);
 const char *bang_output_file_path(const bang_output *output, size_t index);
+/* What the commit would replace or remove of the files that c was read from, however
+ * they are spelled or linked; NULL: nothing. Borrowed from either. */
+const char *bang_output_overwrites(const bang_output *output, const bang_checkpoint *c);
 /* A file to be put beside the others at the commit (a config), copied from path;
  * only for a folder. */
 int bang_output_copy(bang_output *output, const char *path, bang_error *err);
