@@ -100,7 +100,8 @@ int cmd_average(int argc, char **argv)
          &r.hash},
         {"shard-size", 0, "SIZE", "bytes of tensors that a file may hold, such as 5GB",
          cli_read_bytes, &r.shard_size},
-        {"max-memory", 0, "SIZE", "of the whole process (64M)", cli_read_bytes, &r.max_memory},
+        {"max-memory", 0, "SIZE", "of the whole process (64M; M is 2^20, MB 10^6)", cli_read_bytes,
+         &r.max_memory},
         {"dry-run", 'n', NULL, "check all and show what would be done", cli_read_flag, &r.dry_run},
         {0},
     };

@@ -62,9 +62,11 @@ static int plan(request *r, bang_text *problems, bang_error *err)
     options.metadata = r->plan->metadata;
     options.folder = output_is_folder(r->output, r->checkpoint);
     rc = bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
-    const char *lost = rc == 0 ? bang_output_overwrites(r->target, r->checkpoint) : NULL;
-    if (lost)
-        return bang_fail(err, BANG_EDATA, "%s: is an input too: name another output", lost);
+    const bang_checkpoint *const input[] = {r->checkpoint};
+    if (rc == 0)
+        rc = bang_output_check(problems, &r->target, 1, input, 1, err);
+    if (rc == 0 && problems->size > 0)
+        rc = bang_fail(err, BANG_EDATA, "the output cannot be written");
     if (rc == 0 && options.folder)
         rc = output_copy_others(r->target, r->checkpoint, err);
     return rc;

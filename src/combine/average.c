@@ -1,13 +1,10 @@
 /* Planning and running an average. */
 #include "combine/average.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "bang/combine/blocks.h"
 
@@ -86,110 +83,6 @@ static int plan_outputs(bang_average *a, bang_error *err)
     return code;
 }
 
-/* The nearest folder above path that exists. */
-static int stat_above(struct stat *status, char *path)
-{
-    for (;;) {
-        char *slash = strrchr(path, '/');
-        if (!slash || slash == path) {
-            path[0] = slash ? '/' : '.';
-            path[1] = '\0'; /* a path has two bytes at least */
-            return stat(path, status);
-        }
-        *slash = '\0';
-        if (stat(path, status) == 0)
-            return 0;
-    }
-}
-
-static int is_same(const char *path, const struct stat *output)
-{
-    struct stat input;
-    return path && stat(path, &input) == 0 && input.st_dev == output->st_dev &&
-           input.st_ino == output->st_ino;
-}
-
-/* No output may take the place of an input, or be mixed with its files: a later run
- * would not find it. Returns whether it is told. */
-static int check_overwriting(bang_average *a, const char *path)
-{
-    struct stat output;
-    int found = 0;
-    if (stat(path, &output) < 0)
-        return 0;
-    for (size_t f = 0; f < a->feed_count && !found; f++) {
-        found = is_same(a->sources[f]->path, &output);
-        for (size_t k = 0; k < a->sources[f]->file_count && !found; k++)
-            found = is_same(a->sources[f]->files[k].path, &output);
-    }
-    if (found)
-        bang_average_say(&a->problems, "%.500s: is an input too: name another output", path);
-    return found;
-}
-
-/* The folder in which a file is to be written must be there; that of an output which
- * is a folder is made. Leaves the nearest one that exists in path and status. */
-static int check_folder(bang_average *a, struct stat *status, char *path, const char *output)
-{
-    char *slash = strrchr(path, '/');
-    size_t size = strlen(output);
-    struct stat folder = {0};
-    int exists = 1, is_folder = a->options.folder || (size > 0 && output[size - 1] == '/');
-    if (slash && slash != path) {
-        *slash = '\0';
-        exists = stat(path, &folder) == 0;
-        *slash = '/';
-    }
-    if (stat_above(status, path) < 0)
-        return -1; /* opening it will say why */
-    if (!S_ISDIR(status->st_mode))
-        bang_average_say(&a->problems, "%.500s: what should be its folder is a file: name another",
-                         output);
-    else if (!exists && !is_folder)
-        bang_average_say(&a->problems, "%.500s: its folder does not exist: make it first", output);
-    return 0;
-}
-
-/* Room on the disk for all outputs together, file system by file system. */
-static int check_outputs(bang_average *a, bang_error *err)
-{
-    size_t count = a->options.output_count;
-    struct stat *status = calloc(count + 1, sizeof *status);
-    if (!status)
-        return bang_fail_memory(err);
-    for (size_t k = 0; k < count; k++) {
-        const bang_output *output = a->outputs[k];
-        char path[4096];
-        struct statvfs space;
-        unsigned long long need = 0;
-        int told = check_overwriting(a, a->options.paths[k]);
-        for (size_t f = 0; f < bang_output_file_count(output) && !told; f++)
-            told = check_overwriting(a, bang_output_file_path(output, f));
-        snprintf(path, sizeof path, "%s", bang_output_file_path(output, 0));
-        if (check_folder(a, &status[k], path, a->options.paths[k]) < 0)
-            continue;
-        for (size_t i = 0; i <= k; i++)
-            if (status[i].st_dev == status[k].st_dev)
-                need += bang_output_bytes(a->outputs[i]);
-        int last = 1; /* told once for each file system */
-        for (size_t i = k + 1; i < count; i++) {
-            char other[4096];
-            struct stat of;
-            snprintf(other, sizeof other, "%s", bang_output_file_path(a->outputs[i], 0));
-            last = last && !(stat_above(&of, other) == 0 && of.st_dev == status[k].st_dev);
-        }
-        if (last && statvfs(path, &space) == 0 &&
-            (unsigned long long)space.f_bavail * space.f_frsize < need)
-            bang_average_say(&a->problems,
-                             "%.500s: %llu bytes are needed, %llu are free: make room or choose "
-                             "another disk",
-                             bang_output_file_path(output, 0), need,
-                             (unsigned long long)space.f_bavail * space.f_frsize);
-    }
-    free(status);
-    return 0;
-}
-
 int bang_average_plan(bang_average **out, const bang_average_options *options, bang_stream *scan,
                       bang_error *err)
 {
@@ -210,7 +103,8 @@ int bang_average_plan(bang_average **out, const bang_average_options *options, b
     if (code == 0)
         code = plan_outputs(a, err);
     if (code == 0)
-        code = check_outputs(a, err);
+        code = bang_output_check(&a->problems, a->outputs, a->options.output_count, a->sources,
+                                 a->feed_count, err);
     else if (code == BANG_EUSAGE && a->problems.size > 0) { /* one more of them */
         bang_average_say(&a->problems, "%s", err->message);
         code = 0;

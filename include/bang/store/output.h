@@ -59,6 +59,10 @@ const char *bang_output_file_path(const bang_output *output, size_t index);
 /* What the commit would replace or remove of the files that c was read from, however
  * they are spelled or linked; NULL: nothing. Borrowed from either. */
 const char *bang_output_overwrites(const bang_output *output, const bang_checkpoint *c);
+/* Adds a line to problems for all that would keep outputs, (count), from being written:
+ * an input, (input_count), in the way, no folder, no room on the disk. */
+int bang_output_check(bang_text *problems, bang_output *const *outputs, size_t count,
+                      const bang_checkpoint *const *inputs, size_t input_count, bang_error *err);
 /* A file to be put beside the others at the commit (a config), copied from path;
  * only for a folder. */
 int bang_output_copy(bang_output *output, const char *path, bang_error *err);
