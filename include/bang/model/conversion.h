@@ -13,11 +13,13 @@
  * transposed. Numbers are moved, never computed, so there and back gives the
  * same tensors, and the same bytes where the file was in the order that
  * bang_output_plan gives it. Of names:
- *   - wrappers (module., model., image_encoder.model.) are removed, as is
- *     open_clip's "text." before the text tower;
+ *   - wrappers (module., model., image_encoder.model.) are removed; open_clip's
+ *     "text." before the text tower stays in that layout, is noted in the metadata
+ *     under "bang.text_prefix" in the others, and comes back from that note;
  *   - position_ids, which older files of Hugging Face hold, are 0, 1, 2, ...: going
  *     away from that layout they are left out and noted in the metadata under
- *     "bang.position_ids", coming back they are made again from that note;
+ *     "bang.position_ids", coming back they are made again from that note (formats
+ *     without metadata, .pt and .npz, carry no notes);
  *   - what the layouts do not name (classification_head.weight, OpenAI's
  *     input_resolution, ...) is kept as it is.
  * One tower alone converts too, and may then lack its projection; a text tower
