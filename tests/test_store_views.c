@@ -328,9 +328,31 @@ static void test_threads(void **state)
     bang_checkpoint_close(c);
 }
 
+/* Every dimension is shown, however many there are; what does not fit is cut. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    char text[64], little[8];
+    bang_entry nine = {.rank = 9, .shape = sizes}, eight = {.rank = 8, .shape = sizes};
+    bang_entry one = {.rank = 1, .shape = sizes + 6}, other = {.rank = 1, .shape = sizes},
+               none = {0};
+    bang_entry_shape_text(text, sizeof text, &nine);
+    assert_string_equal(text, "(1, 2, 3, 4, 5, 6, 7, 8, 9)");
+    bang_entry_shape_text(text, sizeof text, &one);
+    assert_string_equal(text, "(7,)");
+    bang_entry_shape_text(text, sizeof text, &none);
+    assert_string_equal(text, "()");
+    bang_entry_shape_text(little, sizeof little, &nine);
+    assert_string_equal(little, "(1, 2, ");
+    assert_true(bang_entry_same_shape(&nine, &nine) && bang_entry_same_shape(&none, &none));
+    assert_false(bang_entry_same_shape(&nine, &eight) || bang_entry_same_shape(&one, &other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
         cmocka_unit_test_setup_teardown(test_views, make_folder, drop_folder),
         cmocka_unit_test(test_no_views),
         cmocka_unit_test(test_strides),

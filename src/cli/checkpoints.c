@@ -64,7 +64,7 @@ int output_is_folder(const char *path, const bang_checkpoint *first)
     if (stat(path, &status) == 0)
         return S_ISDIR(status.st_mode);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (cli_ends_with(path, formats[i]))
+        if (bang_text_ends_with(path, formats[i]))
             return 0;
     return first->is_folder;
 }
@@ -76,7 +76,7 @@ static int holds_weights(const char *name)
         ".safetensors", ".bin",  ".pt",   ".pth", ".npz", ".h5",     ".msgpack", ".index.json",
         ".ckpt",        ".onnx", ".gguf", ".npy", ".ot",  ".tflite", ".pkl"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (cli_ends_with(name, ends[i]))
+        if (bang_text_ends_with(name, ends[i]))
             return 1;
     return 0;
 }

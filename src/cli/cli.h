@@ -58,8 +58,6 @@ void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
 
-/* 1 when text ends so. */
-int cli_ends_with(const char *text, const char *end);
 /* An output file that is named for another format is a problem. */
 void cli_check_output(cli *c, const char *path, const char *end);
 

@@ -65,10 +65,10 @@ static void check_request(cli *c, request *r)
         cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
     if (r->count < 1)
         cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
-    r->csv = r->output && cli_ends_with(r->output, ".csv");
+    r->csv = r->output && bang_text_ends_with(r->output, ".csv");
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.png or FILE.csv");
-    else if (!r->csv && !cli_ends_with(r->output, ".png"))
+    else if (!r->csv && !bang_text_ends_with(r->output, ".png"))
         cli_problem(c, "--output %.200s: unknown kind: end it in .png or .csv", r->output);
     else
         check_output(c, "output", r->output);

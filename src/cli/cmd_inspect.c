@@ -206,13 +206,6 @@ static void print_head(const request *r)
     bang_text_release(&about);
 }
 
-static void shape_text(char *out, size_t size, const bang_entry *e)
-{
-    bang_array array = {.rank = e->rank < BANG_RANK_MAX ? e->rank : BANG_RANK_MAX};
-    memcpy(array.shape, e->shape, (size_t)array.rank * sizeof *array.shape);
-    bang_array_shape_text(out, size, &array);
-}
-
 static void print_statistics(const bang_statistics *s)
 {
     if (!s->known)
@@ -235,7 +228,7 @@ static void print_table(const request *r)
     for (size_t i = 0; i < k->count; i++) {
         int size = (int)strnlen(k->entries[i].name, 1000);
         name = size > name ? size : name;
-        shape_text(shape, sizeof shape, &k->entries[i]);
+        bang_entry_shape_text(shape, sizeof shape, &k->entries[i]);
         wide = (int)strlen(shape) > wide ? (int)strlen(shape) : wide;
     }
     printf("\n%-*s  %-9s %-*s %11s", name, "name", "dtype", wide, "shape", "bytes");
@@ -244,7 +237,7 @@ static void print_table(const request *r)
     putchar('\n');
     for (size_t i = 0; i < k->count; i++) {
         const bang_entry *e = &k->entries[i];
-        shape_text(shape, sizeof shape, e);
+        bang_entry_shape_text(shape, sizeof shape, e);
         print_safe(e->name, name);
         printf("  %-9s %-*s %11s", bang_dtype_name(e->dtype), wide, shape,
                bytes_text(bytes, (double)e->bytes));

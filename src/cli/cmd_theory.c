@@ -34,13 +34,13 @@ static const char example[] =
 static int run_figure(cli *c, request *r)
 {
     double shift = r->models.has_shift ? r->models.shift : 0.9;
-    int known = 0, svg = r->output && cli_ends_with(r->output, ".svg");
+    int known = 0, svg = r->output && bang_text_ends_with(r->output, ".svg");
     for (size_t i = 0; bang_lab_figures[i]; i++)
         known |= strcmp(bang_lab_figures[i], r->figure) == 0;
     if (!known)
         cli_problem(c, "--figure %.40s: unknown: choose f-curve, example-2 or example-3",
                     r->figure);
-    if (!r->output || (!svg && !cli_ends_with(r->output, ".csv")))
+    if (!r->output || (!svg && !bang_text_ends_with(r->output, ".csv")))
         cli_problem(c, "--figure: needs a file to write: say -o FILE.svg or -o FILE.csv");
     if (r->models.model_count || r->models.has_overlap || r->models.weight_count ||
         r->models.has_alpha || r->models.has_scale || r->sweep.text || r->best || r->failure ||
@@ -265,7 +265,7 @@ int cmd_theory(int argc, char **argv)
         if (r.best || r.failure || r.polynomial)
             cli_problem(&c, "--sweep: prints accuracies only: leave --best, --failure and "
                             "--polynomial out");
-        if (r.output && cli_ends_with(r.output, ".svg"))
+        if (r.output && bang_text_ends_with(r.output, ".svg"))
             cli_problem(&c, "--sweep: writes CSV, not SVG: say -o FILE.csv");
         status = run_sweep(&c, &r.sweep, &r.models, &r.options, r.output);
     } else {

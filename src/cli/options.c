@@ -268,17 +268,11 @@ int cli_print_json(const cli *c, json_t *value)
     return CLI_DONE;
 }
 
-int cli_ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), tail = strlen(end);
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
 void cli_check_output(cli *c, const char *path, const char *end)
 {
     const char *name = strrchr(path, '/');
     const char *dot = strrchr(name ? name : path, '.');
     /* a pipe or a device has no ending */
-    if (dot && !cli_ends_with(path, end))
+    if (dot && !bang_text_ends_with(path, end))
         cli_problem(c, "--output %.200s: holds %s data: end it in %s", path, end + 1, end);
 }

@@ -69,7 +69,6 @@ int bang_average_is_statistic(const bang_average_tensor *tensor);
 /* The only input that an output has of a tensor, whose bytes it then is, or NO_COPY. */
 size_t bang_average_sole_feed(const bang_average *a, const bang_average_tensor *tensor,
                               size_t output);
-int bang_average_same_shape(const bang_entry *a, const bang_entry *b);
 /* average_measure.c: norms, angles, thresholds; then the weights of every tensor. */
 int bang_average_measure(bang_average *a, bang_stream *stream, bang_error *err);
 /* The weights that options and rules give a tensor in an output: (input_count). */

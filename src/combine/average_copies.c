@@ -15,16 +15,6 @@ int bang_average_is_statistic(const bang_average_tensor *t)
            bang_text_ends_with(t->name, "running_var");
 }
 
-int bang_average_same_shape(const bang_entry *a, const bang_entry *b)
-{
-    if (a->rank != b->rank)
-        return 0;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i])
-            return 0;
-    return 1;
-}
-
 void bang_average_copy_from(const bang_average *a, bang_average_tensor *t, size_t feed)
 {
     for (size_t o = 0; o < a->options.output_count; o++)
@@ -150,7 +140,7 @@ static int alike(const bang_average *a, const bang_average_tensor *t)
     const bang_entry *first = t->feeds[a->first_input].entry;
     for (size_t i = 1; i < a->options.input_count; i++) {
         const bang_entry *entry = t->feeds[a->first_input + i].entry;
-        if (!entry || entry->dtype != first->dtype || !bang_average_same_shape(first, entry))
+        if (!entry || entry->dtype != first->dtype || !bang_entry_same_shape(first, entry))
             return 0;
     }
     return 1;

@@ -63,15 +63,6 @@ static const char *file_of(const bang_average *a, size_t feed)
     return a->sources[feed]->path;
 }
 
-static void shape_text(char *out, size_t size, const bang_entry *entry)
-{
-    size_t used = (size_t)snprintf(out, size, "(");
-    for (int i = 0; i < entry->rank && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%zu", i ? ", " : "", entry->shape[i]);
-    if (used < size)
-        snprintf(out + used, size - used, "%s)", entry->rank == 1 ? "," : "");
-}
-
 /* All inputs may have what the base lacks, such as a head: with it nothing can be
  * computed, and the caller may have said what to do. */
 static int lacks_base(const bang_average *a, const bang_entry *entry)
@@ -171,10 +162,10 @@ static void check_feed(bang_average *a, bang_average_tensor *t, size_t feed,
 {
     const bang_entry *first = t->feeds[a->first_input].entry, *entry = t->feeds[feed].entry;
     int fisher = feed >= a->first_input + a->options.input_count;
-    if (!bang_average_same_shape(first, entry)) {
+    if (!bang_entry_same_shape(first, entry)) {
         char one[400], other[400];
-        shape_text(one, sizeof one, first);
-        shape_text(other, sizeof other, entry);
+        bang_entry_shape_text(one, sizeof one, first);
+        bang_entry_shape_text(other, sizeof other, entry);
         if (trouble->shapes.count == 0)
             snprintf(trouble->shape, sizeof trouble->shape,
                      "shapes differ (%s in %.200s, %s in %.200s)", one, file_of(a, a->first_input),

@@ -16,16 +16,10 @@ typedef struct reading {
     bang_pair_sums *sums;    /* (found->count) */
 } reading;
 
-static int same_shape(const bang_entry *a, const bang_entry *b)
-{
-    return a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
-}
-
 static int comparable(const bang_entry *a, const bang_entry *b)
 {
-    return same_shape(a, b) && (a->dtype == b->dtype ||
-                                (bang_pair_is_number(a->dtype) && bang_pair_is_number(b->dtype)));
+    return bang_entry_same_shape(a, b) && (a->dtype == b->dtype || (bang_pair_is_number(a->dtype) &&
+                                                                    bang_pair_is_number(b->dtype)));
 }
 
 static const char *keep_text(bang_difference *d, bang_text *text)
@@ -37,22 +31,14 @@ static const char *keep_text(bang_difference *d, bang_text *text)
     return kept;
 }
 
-static void add_shape(bang_text *text, const bang_entry *entry)
-{
-    bang_text_add(text, "(");
-    for (int i = 0; i < entry->rank; i++)
-        bang_text_add(text, "%s%zu", i ? ", " : "", entry->shape[i]);
-    bang_text_add(text, entry->rank == 1 ? ",)" : ")");
-}
-
 static int add_mismatch(bang_difference *d, const bang_entry *a, const bang_entry *b)
 {
     bang_text why = {0};
-    if (!same_shape(a, b)) {
-        bang_text_add(&why, "shape ");
-        add_shape(&why, a);
-        bang_text_add(&why, " and ");
-        add_shape(&why, b);
+    if (!bang_entry_same_shape(a, b)) {
+        char one[256], other[256];
+        bang_entry_shape_text(one, sizeof one, a);
+        bang_entry_shape_text(other, sizeof other, b);
+        bang_text_add(&why, "shape %s and %s", one, other);
     } else if (a->dtype != b->dtype) {
         bang_text_add(&why, "type %s and %s, which are no numbers to compare",
                       bang_dtype_name(a->dtype), bang_dtype_name(b->dtype));

@@ -51,8 +51,6 @@ extern const char bang_clip_text[];
 
 void bang_conversion_problem(planning *p, const char *format, ...) BANG_PRINTF(2, 3);
 void bang_conversion_note(planning *p, const char *format, ...) BANG_PRINTF(2, 3);
-/* "(12, 4)" into out, cut to size. */
-void bang_conversion_shape(char *out, size_t size, const bang_entry *entry);
 
 clip_sources *bang_conversion_sources(planning *p, const clip_place *place);
 /* The position embedding of a tower, which has as many rows as position_ids; or NULL. */

@@ -9,14 +9,6 @@ typedef struct clip_sizes {
     size_t of['Z' + 1];
 } clip_sizes;
 
-void bang_conversion_shape(char *out, size_t size, const bang_entry *entry)
-{
-    bang_array array = {.rank = entry->rank < BANG_RANK_MAX ? entry->rank : BANG_RANK_MAX};
-    for (int i = 0; i < array.rank; i++)
-        array.shape[i] = entry->shape[i];
-    bang_array_shape_text(out, size, &array);
-}
-
 static size_t expected(const clip_sizes *sizes, char letter)
 {
     return letter == 'T' ? 3 * sizes->of['W'] : sizes->of[(unsigned char)letter];
@@ -27,7 +19,7 @@ static void say_shape(planning *p, const bang_entry *entry, const clip_sizes *si
 {
     char is[256];
     bang_text must = {0};
-    bang_conversion_shape(is, sizeof is, entry);
+    bang_entry_shape_text(is, sizeof is, entry);
     for (size_t i = 0; letters[i]; i++) {
         size_t size = expected(sizes, letters[i]);
         bang_text_add(&must, i ? ", " : "(");

@@ -327,6 +327,21 @@ uint64_t bang_entry_count(const bang_entry *entry)
     return entry->bytes / bang_entry_step(entry);
 }
 
+int bang_entry_same_shape(const bang_entry *a, const bang_entry *b)
+{
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0);
+}
+
+void bang_entry_shape_text(char *out, size_t size, const bang_entry *entry)
+{
+    size_t used = (size_t)snprintf(out, size, "(");
+    for (int i = 0; i < entry->rank && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%zu", i ? ", " : "", entry->shape[i]);
+    if (used < size)
+        snprintf(out + used, size - used, "%s)", entry->rank == 1 ? "," : "");
+}
+
 const bang_entry *bang_checkpoint_transposed(bang_checkpoint *c, const bang_entry *entry,
                                              bang_error *err)
 {

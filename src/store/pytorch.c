@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "bang/base/digest.h"
+#include "bang/base/text.h"
 #include "store/npy.h"
 #include "store/pytorch.h"
 #include "store/zip.h"
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
 
 int bang_is_zip(const bang_source *source)
 {
@@ -145,8 +140,8 @@ static int open_members(struct archive *a, bang_error *err)
     for (size_t i = 0; i < a->zip.count; i++) {
         const bang_zip_member *m = &a->zip.members[i];
         const char *slash = strchr(m->name, '/');
-        arrays += (size_t)ends_with(m->name, ".npy");
-        folders += (size_t)ends_with(m->name, "/");
+        arrays += (size_t)bang_text_ends_with(m->name, ".npy");
+        folders += (size_t)bang_text_ends_with(m->name, "/");
         if (strcmp(slash ? slash + 1 : m->name, "data.pkl") == 0) {
             pickles++;
             a->pickle = m;

@@ -80,6 +80,10 @@ uint64_t bang_entry_count(const bang_entry *entry);
 /* Bytes of what bang_entry_count counts. */
 size_t bang_entry_step(const bang_entry *entry);
 
+int bang_entry_same_shape(const bang_entry *a, const bang_entry *b);
+/* "(10, 42)", "(7,)" or "()" into out, cut to size. */
+void bang_entry_shape_text(char *out, size_t size, const bang_entry *entry);
+
 /* Other ways to see a tensor of this checkpoint, which owns what is returned;
  * NULL when memory is out or the tensor has no such view (err says).
  * transposed: of rank 2. rows: shape[0] cut to first .. first+count-1. */
