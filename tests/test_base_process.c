@@ -1,6 +1,9 @@
 /* Running another program: what comes back, what is left, how it is stopped. */
 #include "testing.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -69,6 +72,25 @@ static void test_output_and_status(void **state)
     check("exec >&- 2>&-; sleep 0.05; exit 4", "", 4);
     check("sleep 0.3 & echo first", "first\n", 0);
     assert_int_equal(shell(NULL, NULL, NULL, "echo unwanted", NULL, NULL), 0);
+}
+
+/* What a program says on stderr is no part of its answer. */
+static void test_capture(void **state)
+{
+    (void)state;
+    const char *const line[] = {"sh", "-c", "echo noise >&2; echo 7; exit 3", NULL};
+    char *output = NULL;
+    int status = 0, null = open("/dev/null", O_WRONLY), saved = dup(2);
+    bang_error err = {0};
+    dup2(null, 2); /* the noise is ours; not in the log of the tests */
+    int code = bang_process_capture(&output, &status, NULL, line, NULL, &err);
+    dup2(saved, 2);
+    close(null);
+    close(saved);
+    assert_int_equal(code, 0);
+    assert_int_equal(status, 3);
+    assert_string_equal(output, "7\n");
+    free(output);
 }
 
 static void test_more_than_a_pipe_holds(void **state)
@@ -205,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLEAN(test_output_and_status),
+        CLEAN(test_capture),
         CLEAN(test_more_than_a_pipe_holds),
         CLEAN(test_folder),
         CLEAN(test_program_that_is_not_there),

@@ -296,9 +296,20 @@ static void test_progress_fits(void **state)
             }
 }
 
+static void test_render_bytes(void **state)
+{
+    (void)state;
+    char line[128];
+    bang_progress_render_bytes(line, sizeof line, "average", 450000000, 1000000000, 0.25, 90);
+    assert_non_null(strstr(line, " 45% 450/1000 MB  1.80 GB/s  1s left"));
+    bang_progress_render_bytes(line, sizeof line, NULL, 15000000000, 60000000000, 10, 90);
+    assert_non_null(strstr(line, " 25% 15.0/60.0 GB  1.50 GB/s  30s left"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_render_bytes),
         cmocka_unit_test(test_same_result_for_any_threads),
         cmocka_unit_test(test_small_loops_run_inline),
         cmocka_unit_test(test_lowest_failure_is_reported),

@@ -369,3 +369,9 @@ checkpoint same alone-1.safetensors j.safetensors
 run average a.safetensors b.safetensors --method fisher --fisher a.safetensors --fisher b.safetensors \
     --weights 0,1 -q -o alone.safetensors
 checkpoint same alone.safetensors b.safetensors
+
+# several alphas: the inputs are read once
+for alphas in .5 .25,.5,.75; do
+    bang average a.safetensors b.safetensors --alpha "$alphas" --json -o 'pass-{alpha}.safetensors' |
+        sed 's/.*\("bytes_read":[0-9]*\).*/\1/'
+done
