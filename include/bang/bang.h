@@ -1,13 +1,7 @@
 /* Everything that libbang offers. A program that needs one room only includes
  * that room's header and compiles faster.
  *
- *     #include <bang/bang.h>
- *     cc program.c $(pkg-config --cflags --libs bang)
- */
-#ifndef BANG_BANG_H
-#define BANG_BANG_H
-
-#include "bang/base/arena.h"
+ *     #include "bang/base/arena.h"
 #include "bang/base/digest.h"
 #include "bang/base/error.h"
 #include "bang/base/file.h"
@@ -25,10 +19,16 @@
 #include "bang/combine/greedy.h"
 #include "bang/combine/layer.h"
 #include "bang/combine/statistics.h"
+#include "bang/data/class_map.h"
 #include "bang/data/color.h"
 #include "bang/data/dataset.h"
+#include "bang/data/feed.h"
+#include "bang/data/images.h"
 #include "bang/data/mnist.h"
+#include "bang/data/resize.h"
 #include "bang/data/sheet.h"
+#include "bang/data/tokenizer.h"
+#include "bang/data/transform.h"
 #include "bang/explain/heat.h"
 #include "bang/explain/occlusion.h"
 #include "bang/lab/lab.h"
@@ -37,11 +37,15 @@
 #include "bang/model/mlp.h"
 #include "bang/model/network.h"
 #include "bang/model/rows.h"
+#include "bang/model/text.h"
+#include "bang/model/vit.h"
+#include "bang/model/vit_file.h"
 #include "bang/report/chart.h"
 #include "bang/report/figure.h"
 #include "bang/report/report.h"
 #include "bang/store/checkpoint.h"
 #include "bang/store/idx.h"
+#include "bang/store/image.h"
 #include "bang/store/npy.h"
 #include "bang/store/output.h"
 #include "bang/store/png.h"
@@ -50,8 +54,11 @@
 #include "bang/tensor/array.h"
 #include "bang/tensor/convert.h"
 #include "bang/tensor/kernels.h"
+#include "bang/tensor/layers.h"
+#include "bang/tensor/product.h"
 #include "bang/theory/simulate.h"
 #include "bang/theory/theory.h"
 #include "bang/train/train.h"
+#include "bang/train/tune.h"
 
 #endif

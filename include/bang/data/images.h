@@ -1,0 +1,40 @@
+/* A set of pictures with labels: where they are, not yet their pixels.
+ *
+ *     bang_images set;
+ *     bang_images_open(&set, "imagenet/val", &err);
+ *     set.paths[0], set.labels[0], set.class_names[set.labels[0]]
+ *     bang_images_release(&set);
+ *
+ * A source is
+ *     DIR        of class folders: classes sorted by name (bytes), in each the pictures
+ *                (.jpg .jpeg .png .webp in any case, also in folders below) sorted by path
+ *     DIR        with images.npy and labels.npy, as bang_dataset
+ *     FILE.csv   a header with "path" (or image, file, filename) and "label" (or class);
+ *                paths relative to the CSV's folder; labels all whole numbers, or names, then
+ *                classes are the names sorted; quotes as in RFC 4180
+ *     FILE.jpg   a single picture without a label; several sources of this kind make one set
+ *     NAME       mnist, multicolor, ... as bang_dataset
+ */
+#ifndef BANG_DATA_IMAGES_H
+#define BANG_DATA_IMAGES_H
+
+#include "bang/data/dataset.h"
+
+typedef struct bang_images {
+    size_t count;
+    int64_t *labels; /* (count) 0 .. classes-1, or -1: not known */
+    size_t classes;
+    char **class_names;  /* (classes) folder names or names of the CSV; NULL: numbers */
+    char **paths;        /* (count), or NULL: the pixels are in memory */
+    bang_dataset memory; /* where paths is NULL */
+    size_t passed_over;  /* files in class folders that are no pictures by their name */
+} bang_images;
+
+/* The caller releases it. */
+int bang_images_open(bang_images *out, const char *source, bang_error *err);
+/* Several single pictures as one set, or one source of any kind. */
+int bang_images_open_all(bang_images *out, const char *const *sources, size_t count,
+                         bang_error *err);
+void bang_images_release(bang_images *set);
+
+#endif

@@ -1,0 +1,27 @@
+/* Pictures from files: JPEG, PNG, WebP, told apart by their content, as 8-bit RGB
+ * with the pixel values that Pillow's Image.open(..).convert("RGB") gives.
+ *
+ *     bang_array picture;                         // (height, width, 3) BANG_U8
+ *     bang_image_read(&picture, "cat.jpg", &err);
+ *     bang_array_release(&picture);
+ *
+ * Palettes are looked up, alpha is dropped, grey is copied to three channels,
+ * 16 bits are cut to 8, CMYK (also Adobe's inverted one) is converted; EXIF's
+ * rotation is not applied, as Pillow and torchvision do not. Sizes are bounded
+ * before memory is asked for.
+ */
+#ifndef BANG_STORE_IMAGE_H
+#define BANG_STORE_IMAGE_H
+
+#include "bang/tensor/array.h"
+
+/* More pixels than this are refused as a likely bomb. */
+enum { BANG_IMAGE_PIXELS_MAX = 200000000 };
+
+/* The caller releases it. A truncated picture is an error. */
+int bang_image_read(bang_array *out, const char *path, bang_error *err);
+/* The same from memory; name is for messages. */
+int bang_image_parse(bang_array *out, const void *data, size_t size, const char *name,
+                     bang_error *err);
+
+#endif
