@@ -327,7 +327,7 @@ static double variance_of(const bang_vit *vit, const char *name, double *mean)
 {
     for (size_t t = 0; t < vit->map.tensor_count; t++) {
         const bang_vit_tensor *tensor = &vit->map.tensors[t];
-        if (strcmp(tensor->name, name))
+        if (strcmp(tensor->name, name) != 0)
             continue;
         double sum = 0, square = 0;
         for (size_t i = 0; i < tensor->count; i++) {
@@ -358,7 +358,7 @@ static void test_randomise(void **state)
                               .norm_first = 1};
     bang_error err = {0};
     bang_vit vit, same;
-    double mean;
+    double mean = 0;
     assert_int_equal(bang_vit_init(&vit, &config, &err), 0);
     assert_int_equal(bang_vit_init(&same, &config, &err), 0);
     for (size_t i = 0; i < vit.map.count; i++)
