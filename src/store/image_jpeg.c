@@ -66,6 +66,8 @@ static int decode(bang_array *out, bang_array *cmyk, tjhandle handle, const uint
     if (tjDecompressHeader3(handle, data, size, &width, &height, &subsampling, &space) < 0 &&
         (width < 1 || height < 1 || space < 0))
         return bang_fail(err, BANG_EDATA, "broken JPEG: %s", tjGetErrorStr2(handle));
+    if (width < 1 || height < 1)
+        return bang_fail(err, BANG_EDATA, "broken JPEG: it holds no picture");
     int rc = bang_image_init(out, (size_t)height, (size_t)width, 3, err);
     if (rc < 0)
         return rc;
