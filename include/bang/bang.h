@@ -65,6 +65,7 @@
 #include "bang/tensor/product.h"
 #include "bang/theory/simulate.h"
 #include "bang/theory/theory.h"
+#include "bang/train/predict.h"
 #include "bang/train/train.h"
 #include "bang/train/tune.h"
 
