@@ -79,8 +79,10 @@ void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, siz
 static void add_difference(bang_text *out, const char *key, const json_t *old, const json_t *new)
 {
     enum { LONG = 40 };
-    char *was = old ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
-    char *is = new ? json_dumps(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+    char *was =
+        old ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+    char *is =
+        new ? json_dumps(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
     const char *there = old ? was : "not given", *here = new ? is : "not given";
     if (!there || !here)
         out->failed = 1;
@@ -200,8 +202,8 @@ int train_saver_save(train_saver *saver, uint64_t step, bang_error *err)
                                            .data = saver->items[i].data}};
     }
     char *text = bang_json_line(saver->about);
-    int rc = text ? bang_tensors_set_metadata(&tensors, metadata_key, text, err)
-                  : bang_fail_memory(err);
+    int rc =
+        text ? bang_tensors_set_metadata(&tensors, metadata_key, text, err) : bang_fail_memory(err);
     if (rc == 0)
         rc = bang_safetensors_write(saver->how->path, &tensors, err);
     json_decref(tensors.metadata);

@@ -42,4 +42,9 @@ json_t *train_about(const bang_train_options *options);
 int train_about_bytes(json_t *about, const char *key, const void *data, size_t size,
                       bang_error *err);
 
+/* The same for a perceptron and its data; start (start_size bytes) is where it begins. */
+int train_about_mlp(json_t **out, const bang_mlp *shape, const bang_rows *rows,
+                    const int64_t *labels, const bang_train_options *options, const void *start,
+                    size_t start_size, bang_error *err);
+
 #endif
