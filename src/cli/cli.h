@@ -52,6 +52,9 @@ int cli_read_real(void *target, const char *value, bang_error *err);  /* double 
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
 int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_t; 64M, 1.5G */
 
+/* Numbers separated by commas into out, (most); how many, or -1 if text is no such list. */
+int cli_numbers(double *out, int most, const char *text);
+
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 

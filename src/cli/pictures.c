@@ -2,28 +2,11 @@
 
 #include <string.h>
 
-int numbers_read(double *out, int most, const char *text)
-{
-    for (int count = 0;;) {
-        char item[64];
-        size_t size = strcspn(text, ",");
-        if (size >= sizeof item || count == most)
-            return -1;
-        memcpy(item, text, size);
-        item[size] = '\0';
-        if (bang_text_to_double(&out[count++], item) < 0)
-            return -1;
-        if (text[size] == '\0')
-            return count;
-        text += size + 1;
-    }
-}
-
 /* One number for all channels, or one for each. */
 static void read_channels(cli *c, float out[3], const char *option, const char *text, int positive)
 {
     double values[3] = {0};
-    int count = numbers_read(values, 3, text), bad = count != 1 && count != 3;
+    int count = cli_numbers(values, 3, text), bad = count != 1 && count != 3;
     for (int i = 0; i < 3; i++) {
         double value = values[count == 3 ? i : 0];
         bad |= positive && !(value > 0);

@@ -56,7 +56,4 @@ void picture_options_check(cli *c, picture_options *o);
 void picture_options_apply(cli *c, const picture_options *o, bang_vit_model *model,
                            const char *path);
 
-/* Numbers separated by commas into out, (most); how many, or -1 if the text is no such list. */
-int numbers_read(double *out, int most, const char *text);
-
 #endif

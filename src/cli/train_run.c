@@ -155,12 +155,10 @@ static int measure(double *accuracy, const job *j, const bang_dataset *set, cons
                    bang_error *err)
 {
     forward how = {.threads = (int)j->c->threads, .cancel = cli_cancel()};
-    double both[2] = {0}; /* the network and the ensemble of it alone */
     inputs own = {0};
     int rc = ready ? 0 : inputs_init(&own, set, 1, err);
     if (rc == 0)
-        rc = forward_run(both, &j->mlp, 1, ready ? ready : &own, &how, err);
-    *accuracy = both[0];
+        rc = forward_accuracy(accuracy, &j->mlp, ready ? ready : &own, &how, err);
     inputs_release(&own);
     return rc;
 }
