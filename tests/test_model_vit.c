@@ -14,8 +14,9 @@ typedef struct fixture {
 static void start(fixture *f, int number)
 {
     bang_error err = {0};
-    *f = (fixture){.of = &vit_cases[number], .config = vit_cases[number].config};
-    if (bang_vit_map_init(&f->map, &f->config, &err) < 0)
+    f->of = &vit_cases[number];
+    f->config = f->of->config;
+    if (bang_vit_map_init(&f->map, &f->of->config, &err) < 0)
         fail_msg("%s", err.message);
     f->weights = vit_weights(&f->map, (uint64_t)number + 1);
     f->pixels = vit_numbers(IMAGES * vit_pixels(&f->config), 77, 1);
