@@ -11,7 +11,7 @@
 typedef struct reading {
     bang_checkpoint *checkpoint;
     bang_layout layout;
-    names index;
+    name_index index;
     bang_vit_names names;
     vit_parts parts;
     places list;
@@ -125,7 +125,8 @@ static int find_parts(reading *r, bang_error *err)
     /* a tower alone may do without; beside a text tower it is missing */
     int text = has_begin(r, "text_model.") || has_begin(r, "transformer.resblocks.") ||
                has_begin(r, "text.transformer.resblocks.");
-    parts->projection = clip && (text || has(r, "visual.proj") || has_begin(r, "visual_projection."));
+    parts->projection =
+        clip && (text || has(r, "visual.proj") || has_begin(r, "visual_projection."));
     parts->head = find_head(r);
     snprintf(bias, sizeof bias, "%s.bias", parts->head ? parts->head : "");
     parts->head_bias = parts->head && has(r, bias);
@@ -294,8 +295,7 @@ static int read_model(bang_vit_model *out, reading *r, const bang_vit_hints *hin
     if (find_layout(r) < 0 || find_foreign(r))
         return fail_layout(r, err);
     if (!has(r, token_name(r)))
-        return bang_fail(err, BANG_EDATA,
-                         "%s: %s: missing: only ViTs with a class token are read",
+        return bang_fail(err, BANG_EDATA, "%s: %s: missing: only ViTs with a class token are read",
                          r->checkpoint->path, token_name(r));
     int rc = find_parts(r, err);
     if (rc < 0)
