@@ -55,11 +55,11 @@ void picture_options_check(cli *c, picture_options *o)
 void picture_options_apply(cli *c, const picture_options *o, bang_vit_model *model,
                            const char *path)
 {
+    bang_error err = {0};
     if (o->mean_text)
         memcpy(model->mean, o->mean, sizeof model->mean);
     if (o->std_text)
         memcpy(model->std, o->std, sizeof model->std);
-    if (o->size && (size_t)o->size != model->vit.config.image)
-        cli_problem(c, "--image-size %lld: %.300s has positions for %zu pixels", (long long)o->size,
-                    path, model->vit.config.image);
+    if (o->size && bang_vit_resize(&model->vit, (size_t)o->size, &err) < 0)
+        cli_problem(c, "--image-size %lld: %.300s: %s", (long long)o->size, path, err.message);
 }

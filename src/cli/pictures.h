@@ -51,8 +51,8 @@ typedef struct picture_options {
 
 /* Reads what was typed; says through c what is wrong. */
 void picture_options_check(cli *c, picture_options *o);
-/* Puts mean and standard deviation into the model; says through c where the size does
- * not fit it. */
+/* Puts mean and standard deviation into the model and its positions on another grid if the
+ * size is another; says through c where that cannot be. */
 void picture_options_apply(cli *c, const picture_options *o, bang_vit_model *model,
                            const char *path);
 

@@ -12,9 +12,9 @@ static int by_name(const void *left, const void *right)
     return strcmp(((const named *)left)->name, ((const named *)right)->name);
 }
 
-int bang_names_init(names *out, const bang_checkpoint *checkpoint, bang_error *err)
+int bang_names_init(name_index *out, const bang_checkpoint *checkpoint, bang_error *err)
 {
-    *out = (names){.items = calloc(checkpoint->count + 1, sizeof *out->items)};
+    *out = (name_index){.items = calloc(checkpoint->count + 1, sizeof *out->items)};
     if (!out->items)
         return bang_fail_memory(err);
     for (size_t i = 0; i < checkpoint->count; i++)
@@ -24,14 +24,14 @@ int bang_names_init(names *out, const bang_checkpoint *checkpoint, bang_error *e
     return 0;
 }
 
-void bang_names_release(names *index)
+void bang_names_release(name_index *index)
 {
     free(index->items);
-    *index = (names){0};
+    *index = (name_index){0};
 }
 
 /* The first that does not stand before name. */
-static size_t lower_bound(const names *index, const char *name)
+static size_t lower_bound(const name_index *index, const char *name)
 {
     size_t low = 0, high = index->count;
     while (low < high) {
@@ -44,20 +44,20 @@ static size_t lower_bound(const names *index, const char *name)
     return low;
 }
 
-named *bang_names_begin(const names *index, const char *begin)
+named *bang_names_begin(const name_index *index, const char *begin)
 {
     size_t i = lower_bound(index, begin);
     return i < index->count && bang_layout_begins(index->items[i].name, begin) ? &index->items[i]
                                                                                : NULL;
 }
 
-named *bang_names_find(const names *index, const char *name)
+named *bang_names_find(const name_index *index, const char *name)
 {
     named *found = bang_names_begin(index, name);
     return found && strcmp(found->name, name) == 0 ? found : NULL;
 }
 
-size_t bang_names_layers(const names *index, const char *prefix)
+size_t bang_names_layers(const name_index *index, const char *prefix)
 {
     size_t depth = 0, number;
     for (size_t i = lower_bound(index, prefix);
@@ -71,9 +71,9 @@ place *bang_places_add(places *list)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        place *items =
-            capacity <= SIZE_MAX / sizeof *items ? realloc(list->items, capacity * sizeof *items)
-                                                 : NULL;
+        place *items = capacity <= SIZE_MAX / sizeof *items
+                           ? realloc(list->items, capacity * sizeof *items)
+                           : NULL;
         if (!items)
             return NULL;
         list->items = items;
@@ -99,9 +99,9 @@ static size_t size_of(const sizes *s, char letter)
 static int letters_of(char out[PLACE_RANK + 1], const place *p)
 {
     int rank = 0, dimensions = (int)strlen(p->shape);
-    for (int i = 0; i < p->ones; i++)
+    for (int i = 0; i < p->ones && rank < PLACE_RANK; i++)
         out[rank++] = '1';
-    for (int i = 0; i < dimensions; i++) {
+    for (int i = 0; i < dimensions && rank < PLACE_RANK; i++) {
         char letter = p->shape[p->turned ? dimensions - 1 - i : i];
         out[rank++] = p->parts == 3 && letter == 'T' ? 'W' : letter;
     }
@@ -156,7 +156,7 @@ static void check_entry(const place *p, const bang_entry *entry, sizes *s, bang_
                       bang_dtype_name(entry->dtype));
 }
 
-static const bang_entry *take(const names *index, const char *name, bang_text *problems)
+static const bang_entry *take(const name_index *index, const char *name, bang_text *problems)
 {
     named *found = bang_names_find(index, name);
     if (!found)
@@ -172,7 +172,7 @@ static const bang_entry *take(const names *index, const char *name, bang_text *p
 }
 
 /* A block of which nothing is there deserves one line, not twelve. */
-static int skip_missing_block(const places *list, size_t i, const names *index, size_t *end,
+static int skip_missing_block(const places *list, size_t i, const name_index *index, size_t *end,
                               bang_text *problems)
 {
     size_t block = list->items[i].block;
@@ -186,7 +186,7 @@ static int skip_missing_block(const places *list, size_t i, const names *index, 
     return !found;
 }
 
-void bang_places_check(places *list, const names *index, sizes *s, bang_text *problems)
+void bang_places_check(places *list, const name_index *index, sizes *s, bang_text *problems)
 {
     for (size_t i = 0; i < list->count; i++) {
         place *p = &list->items[i];
@@ -232,6 +232,17 @@ size_t bang_places_count(const places *list, const sizes *s)
     return all;
 }
 
+void bang_places_claim(const places *list, const sizes *s, const bang_checkpoint *checkpoint,
+                       bang_text *problems)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        bytes += checkpoint->files[i].size;
+    if (bang_places_count(list, s) > bytes)
+        bang_text_add(problems, "claims more numbers than its %llu bytes can hold\n",
+                      (unsigned long long)bytes);
+}
+
 size_t bang_place_offset(const place *p, const void *map, const bang_vit_block *blocks)
 {
     const char *base = p->block == PLACE_WHOLE ? map : (const void *)&blocks[p->block];
@@ -251,8 +262,8 @@ static int read_numbers(float *out, const bang_entry *entry, size_t count,
         return bang_checkpoint_read(checkpoint, entry, 0, out, count * sizeof *out, err);
     for (size_t i = 0; i < count; i += PIECE) {
         size_t many = count - i < PIECE ? count - i : PIECE;
-        int rc = bang_checkpoint_read(checkpoint, entry, (uint64_t)i * size, bytes, many * size,
-                                      err);
+        int rc =
+            bang_checkpoint_read(checkpoint, entry, (uint64_t)i * size, bytes, many * size, err);
         if (rc < 0)
             return rc;
         bang_to_f32(out + i, bytes, entry->dtype, many);
@@ -261,8 +272,8 @@ static int read_numbers(float *out, const bang_entry *entry, size_t count,
 }
 
 int bang_places_read(float *parameters, const places *list, const void *map,
-                     const bang_vit_block *blocks, bang_checkpoint *checkpoint,
-                     bang_text *problems, bang_error *err)
+                     const bang_vit_block *blocks, bang_checkpoint *checkpoint, bang_text *problems,
+                     bang_error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         const place *p = &list->items[i];

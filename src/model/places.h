@@ -18,20 +18,20 @@ typedef struct named {
     const bang_entry *entry;
     int used; /* some place has taken it */
 } named;
-typedef struct names {
+typedef struct name_index {
     size_t count;
     named *items; /* (count) sorted by name */
-} names;
+} name_index;
 
 /* The caller releases it; the checkpoint must stay. */
-int bang_names_init(names *out, const bang_checkpoint *checkpoint, bang_error *err);
-void bang_names_release(names *index);
+int bang_names_init(name_index *out, const bang_checkpoint *checkpoint, bang_error *err);
+void bang_names_release(name_index *index);
 /* Borrowed, or NULL. */
-named *bang_names_find(const names *index, const char *name);
+named *bang_names_find(const name_index *index, const char *name);
 /* The first that begins so, or NULL. */
-named *bang_names_begin(const names *index, const char *begin);
+named *bang_names_begin(const name_index *index, const char *begin);
 /* One more than the largest number N of names "PREFIXN.what". */
-size_t bang_names_layers(const names *index, const char *prefix);
+size_t bang_names_layers(const name_index *index, const char *prefix);
 
 /* Sizes by their letter, 0 while not known: W width, T 3 W, M hidden, N positions,
  * C channels, P patch, E projection, F features, K classes, V vocabulary. */
@@ -64,17 +64,21 @@ void bang_places_release(places *list);
 
 /* Finds the tensors of all places; sizes that are not known are taken from the first
  * that has them, and what does not agree, or is missing, is a line of problems. */
-void bang_places_check(places *list, const names *index, sizes *sizes, bang_text *problems);
+void bang_places_check(places *list, const name_index *index, sizes *sizes, bang_text *problems);
 /* The shape in the file of one part, into shape; returns its rank. */
 int bang_place_shape(size_t shape[PLACE_RANK], const place *p, const sizes *sizes);
 /* Numbers of all places together; SIZE_MAX where that overflows. */
 size_t bang_places_count(const places *list, const sizes *sizes);
+/* More numbers than the files have bytes are a line of problems: tensors may share bytes,
+ * but memory is not taken for what cannot be meant. */
+void bang_places_claim(const places *list, const sizes *sizes, const bang_checkpoint *checkpoint,
+                       bang_text *problems);
 /* Where it begins in the parameters; map is what fields of PLACE_WHOLE count in. */
 size_t bang_place_offset(const place *p, const void *map, const bang_vit_block *blocks);
 /* Reads all places that were checked. Numbers that are not finite are lines of problems. */
 int bang_places_read(float *parameters, const places *list, const void *map,
-                     const bang_vit_block *blocks, bang_checkpoint *checkpoint,
-                     bang_text *problems, bang_error *err);
+                     const bang_vit_block *blocks, bang_checkpoint *checkpoint, bang_text *problems,
+                     bang_error *err);
 
 /* What an image tower in a file has, beside what all have. */
 typedef struct vit_parts {
@@ -85,6 +89,8 @@ typedef struct vit_parts {
     int head_bias;
 } vit_parts;
 int bang_vit_places(places *out, bang_vit_names names, const vit_parts *parts, bang_error *err);
+/* Those of the head alone. */
+int bang_head_places(places *out, const vit_parts *parts, bang_error *err);
 /* "head", "classifier" or "classification_head" */
 const char *bang_vit_head_name(bang_vit_names names);
 

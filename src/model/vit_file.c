@@ -11,7 +11,7 @@
 typedef struct reading {
     bang_checkpoint *checkpoint;
     bang_layout layout;
-    names index;
+    name_index index;
     bang_vit_names names;
     vit_parts parts;
     places list;
@@ -125,7 +125,8 @@ static int find_parts(reading *r, bang_error *err)
     /* a tower alone may do without; beside a text tower it is missing */
     int text = has_begin(r, "text_model.") || has_begin(r, "transformer.resblocks.") ||
                has_begin(r, "text.transformer.resblocks.");
-    parts->projection = clip && (text || has(r, "visual.proj") || has_begin(r, "visual_projection."));
+    parts->projection =
+        clip && (text || has(r, "visual.proj") || has_begin(r, "visual_projection."));
     parts->head = find_head(r);
     snprintf(bias, sizeof bias, "%s.bias", parts->head ? parts->head : "");
     parts->head_bias = parts->head && has(r, bias);
@@ -167,18 +168,6 @@ static size_t grid_of(size_t positions)
     return edge * edge + 1 == positions ? edge : 0;
 }
 
-/* All sizes are those of tensors that the file holds, except where such repeat each
- * other's bytes. */
-static void check_claim(reading *r)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < r->checkpoint->file_count; i++)
-        bytes += r->checkpoint->files[i].size;
-    if (bang_places_count(&r->list, &r->sizes) > bytes)
-        bang_text_add(&r->problems, "claims more numbers than its %llu bytes can hold\n",
-                      (unsigned long long)bytes);
-}
-
 static void make_config(bang_vit_config *out, reading *r)
 {
     const size_t *of = r->sizes.of;
@@ -204,7 +193,7 @@ static void make_config(bang_vit_config *out, reading *r)
     if (r->parts.head && of['F'] != features)
         bang_text_add(&r->problems, "%s.weight: reads %zu numbers: the features have %zu\n",
                       r->parts.head, of['F'], features);
-    check_claim(r);
+    bang_places_claim(&r->list, &r->sizes, r->checkpoint, &r->problems);
 }
 
 static int take_names(bang_vit_model *out, const json_t *classes, bang_error *err)
@@ -294,8 +283,7 @@ static int read_model(bang_vit_model *out, reading *r, const bang_vit_hints *hin
     if (find_layout(r) < 0 || find_foreign(r))
         return fail_layout(r, err);
     if (!has(r, token_name(r)))
-        return bang_fail(err, BANG_EDATA,
-                         "%s: %s: missing: only ViTs with a class token are read",
+        return bang_fail(err, BANG_EDATA, "%s: %s: missing: only ViTs with a class token are read",
                          r->checkpoint->path, token_name(r));
     int rc = find_parts(r, err);
     if (rc < 0)

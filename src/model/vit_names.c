@@ -63,15 +63,15 @@ static int is_stacked(const char *shape)
     return shape[0] == 'T';
 }
 
-/* Room for name with the middle of it exchanged: see block_slot. */
+/* The name of a block's tensor, with query, key or value in place of %s. */
 static void set_hf_name(char out[PLACE_NAME], const vit_parts *parts, size_t block,
                         const char *name, int third)
 {
-    static const char *const thirds[] = {"query", "key", "value"};
+    const char *what = third == 0 ? "query" : third == 1 ? "key" : "value";
     const char *hole = strstr(name, "%s");
     int before = hole ? (int)(hole - name) : (int)strlen(name);
     snprintf(out, PLACE_NAME, "%sencoder.layer.%zu.%.*s%s%s", parts->bare ? "" : "vit.", block,
-             before, name, hole ? thirds[third] : "", hole ? hole + 2 : "");
+             before, name, hole ? what : "", hole ? hole + 2 : "");
 }
 
 static int add_block_place(places *out, bang_vit_names names, const vit_parts *parts, size_t block,
@@ -152,6 +152,12 @@ static int add_head(places *out, const vit_parts *parts)
     bias->shape = "K";
     snprintf(bias->names[0], PLACE_NAME, "%s.bias", parts->head);
     return 0;
+}
+
+int bang_head_places(places *out, const vit_parts *parts, bang_error *err)
+{
+    *out = (places){0};
+    return add_head(out, parts) < 0 ? bang_fail_memory(err) : 0;
 }
 
 const char *bang_vit_head_name(bang_vit_names names)

@@ -162,10 +162,9 @@ int bang_vit_model_save(const bang_vit_model *model, const char *path, bang_erro
         rc = bang_fail_memory(err);
     sizes_of(&s, &vit->config);
     for (size_t i = 0; rc == 0 && i < list.count; i++)
-        rc = add_place(&w, &list.items[i], &s,
-                       vit->parameters +
-                           bang_place_offset(&list.items[i], &vit->map, vit->map.blocks),
-                       err);
+        rc = add_place(
+            &w, &list.items[i], &s,
+            vit->parameters + bang_place_offset(&list.items[i], &vit->map, vit->map.blocks), err);
     if (rc == 0)
         rc = bang_safetensors_write(path, &w.tensors, err);
     release_writing(&w);
@@ -176,10 +175,10 @@ int bang_vit_model_save(const bang_vit_model *model, const char *path, bang_erro
 int bang_head_save(const char *path, const float *weight, const float *bias, size_t classes,
                    size_t features, const char *const *names, bang_error *err)
 {
+    char weight_name[] = "classification_head.weight", bias_name[] = "classification_head.bias";
     bang_tensor items[] = {
-        {"classification_head.weight",
-         {BANG_F32, 2, {classes, features}, classes * features, (void *)weight}},
-        {"classification_head.bias", {BANG_F32, 1, {classes}, classes, (void *)bias}}};
+        {weight_name, {BANG_F32, 2, {classes, features}, classes * features, (void *)weight}},
+        {bias_name, {BANG_F32, 1, {classes}, classes, (void *)bias}}};
     bang_tensors tensors = {2, 2, items, json_object()};
     int rc = 0;
     if (names)

@@ -67,9 +67,12 @@ static void take_gelu(int *out, const json_t *object, const char *key, const ori
     static const struct {
         const char *name;
         bang_gelu gelu;
-    } known[] = {{"exact", BANG_GELU_EXACT},         {"quick", BANG_GELU_QUICK},
-                 {"tanh", BANG_GELU_TANH},           {"gelu", BANG_GELU_EXACT},
-                 {"quick_gelu", BANG_GELU_QUICK},    {"gelu_new", BANG_GELU_TANH},
+    } known[] = {{"exact", BANG_GELU_EXACT},
+                 {"quick", BANG_GELU_QUICK},
+                 {"tanh", BANG_GELU_TANH},
+                 {"gelu", BANG_GELU_EXACT},
+                 {"quick_gelu", BANG_GELU_QUICK},
+                 {"gelu_new", BANG_GELU_TANH},
                  {"gelu_pytorch_tanh", BANG_GELU_TANH}};
     const json_t *value = json_object_get(object, key);
     const char *name = json_string_value(value);
@@ -217,7 +220,7 @@ static void set_defaults(vit_settings *out, const bang_checkpoint *c, bang_vit_n
     static const float clip_std[] = {0.26862954F, 0.26130258F, 0.27577711F};
     int clip = names == BANG_VIT_CLIP_OPENAI || names == BANG_VIT_CLIP_HF;
     bang_gelu gelu = clip && bang_layout_guess(c) != BANG_LAYOUT_CLIP_OPEN_CLIP ? BANG_GELU_QUICK
-                                                                               : BANG_GELU_EXACT;
+                                                                                : BANG_GELU_EXACT;
     double epsilon = clip ? 1e-5 : names == BANG_VIT_HF ? 1e-12 : 1e-6;
     *out = (vit_settings){.image = {.gelu = (int)gelu, .epsilon = epsilon},
                           .text = {.gelu = (int)gelu, .epsilon = epsilon},

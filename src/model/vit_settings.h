@@ -23,8 +23,7 @@ typedef struct vit_settings {
 /* What is wrong with a config or the metadata is a line of problems. The caller
  * releases it. */
 void bang_vit_settings_read(vit_settings *out, const bang_checkpoint *checkpoint,
-                            bang_vit_names names, const bang_vit_hints *hints,
-                            bang_text *problems);
+                            bang_vit_names names, const bang_vit_hints *hints, bang_text *problems);
 void bang_vit_settings_release(vit_settings *settings);
 
 /* Heads of a tower of that width: as somebody said, or as such towers have them; if
