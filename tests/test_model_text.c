@@ -1,5 +1,5 @@
 /* The text tower against plain loops in double, and heads made from texts. */
-#include "vit_cases.h"
+#include "plain_vit.h"
 
 #include "bang/model/text.h"
 

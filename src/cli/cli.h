@@ -83,7 +83,8 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
-    int bytes; /* what is counted: the bar shows MB and GB/s */
+    int bytes;     /* what is counted: the bar shows MB and GB/s */
+    uint64_t from; /* done before it began, by a run that this one goes on with */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);

@@ -232,6 +232,17 @@ size_t bang_places_count(const places *list, const sizes *s)
     return all;
 }
 
+void bang_places_claim(const places *list, const sizes *s, const bang_checkpoint *checkpoint,
+                       bang_text *problems)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        bytes += checkpoint->files[i].size;
+    if (bang_places_count(list, s) > bytes)
+        bang_text_add(problems, "claims more numbers than its %llu bytes can hold\n",
+                      (unsigned long long)bytes);
+}
+
 size_t bang_place_offset(const place *p, const void *map, const bang_vit_block *blocks)
 {
     const char *base = p->block == PLACE_WHOLE ? map : (const void *)&blocks[p->block];

@@ -69,6 +69,10 @@ void bang_places_check(places *list, const name_index *index, sizes *sizes, bang
 int bang_place_shape(size_t shape[PLACE_RANK], const place *p, const sizes *sizes);
 /* Numbers of all places together; SIZE_MAX where that overflows. */
 size_t bang_places_count(const places *list, const sizes *sizes);
+/* More numbers than the files have bytes are a line of problems: tensors may share bytes,
+ * but memory is not taken for what cannot be meant. */
+void bang_places_claim(const places *list, const sizes *sizes, const bang_checkpoint *checkpoint,
+                       bang_text *problems);
 /* Where it begins in the parameters; map is what fields of PLACE_WHOLE count in. */
 size_t bang_place_offset(const place *p, const void *map, const bang_vit_block *blocks);
 /* Reads all places that were checked. Numbers that are not finite are lines of problems. */

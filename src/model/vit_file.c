@@ -168,18 +168,6 @@ static size_t grid_of(size_t positions)
     return edge * edge + 1 == positions ? edge : 0;
 }
 
-/* All sizes are those of tensors that the file holds, except where such repeat each
- * other's bytes. */
-static void check_claim(reading *r)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < r->checkpoint->file_count; i++)
-        bytes += r->checkpoint->files[i].size;
-    if (bang_places_count(&r->list, &r->sizes) > bytes)
-        bang_text_add(&r->problems, "claims more numbers than its %llu bytes can hold\n",
-                      (unsigned long long)bytes);
-}
-
 static void make_config(bang_vit_config *out, reading *r)
 {
     const size_t *of = r->sizes.of;
@@ -205,7 +193,7 @@ static void make_config(bang_vit_config *out, reading *r)
     if (r->parts.head && of['F'] != features)
         bang_text_add(&r->problems, "%s.weight: reads %zu numbers: the features have %zu\n",
                       r->parts.head, of['F'], features);
-    check_claim(r);
+    bang_places_claim(&r->list, &r->sizes, r->checkpoint, &r->problems);
 }
 
 static int take_names(bang_vit_model *out, const json_t *classes, bang_error *err)

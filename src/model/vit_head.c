@@ -108,6 +108,7 @@ static int read_head(head *h, bang_checkpoint *c, bang_error *err)
     if (h->classes && json_array_size(h->classes) != classes)
         bang_text_add(&h->problems, "metadata: %s: names %zu classes: the head has %zu\n",
                       bang_vit_key, json_array_size(h->classes), classes);
+    bang_places_claim(&h->list, &h->sizes, c, &h->problems);
     int rc = bang_problems_fail(&h->problems, c->path, NULL, err);
     if (rc < 0)
         return rc;

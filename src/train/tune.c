@@ -234,6 +234,7 @@ static int train(tune *run, bang_error *err)
     int rc = 0;
     atomic_store(&run->done, pictures_of(run, run->step));
     atomic_store(&run->total, pictures_of(run, o->steps));
+    tune_progress(run, BANG_TUNE_STEPS, 0);
     while (rc == 0) {
         if (run->kept.pending > 0)
             rc = end_step(run, err);

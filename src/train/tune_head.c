@@ -34,8 +34,9 @@ static void head_forward(const tune *run, tune_thread *self, const float *rows, 
     bang_product_run_f32(&product, self->scratch);
 }
 
-/* W's gradient (classes, features) += G^T rows, b's += the sum of G's rows */
-static void head_backward(const tune *run, tune_thread *self, const float *rows, size_t count)
+/* W's gradient (classes, features) = G^T rows, b's = the sum of G's rows, or added */
+static void head_backward(const tune *run, tune_thread *self, const float *rows, size_t count,
+                          int add)
 {
     size_t features = feature_count(run), classes = run->model->vit.config.classes;
     bang_product_f32 product = {.m = classes,
@@ -49,8 +50,10 @@ static void head_backward(const tune *run, tune_thread *self, const float *rows,
                                 .b_column = 1,
                                 .c = self->gradient,
                                 .c_row = features,
-                                .add = 1};
+                                .add = add};
     bang_product_run_f32(&product, self->scratch);
+    if (!add)
+        memset(self->gradient + bias_offset(run), 0, classes * sizeof(float));
     bang_layers_best_f32()->add_rows(self->gradient + bias_offset(run), self->logits_gradient,
                                      count, classes);
 }
@@ -105,7 +108,7 @@ void tune_head_part(void *context, int t)
                                 : run->batch_features + first * features;
         head_forward(run, self, rows, count);
         self->loss += tune_loss(self->logits_gradient, self->logits, &run->targets, first, count);
-        head_backward(run, self, rows, count);
+        head_backward(run, self, rows, count, first > from);
         if (run->features.rows)
             tune_progress(run, BANG_TUNE_STEPS, count);
     }

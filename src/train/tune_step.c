@@ -42,7 +42,8 @@ static void whole_part(void *context, int t)
         bang_vit_forward_f32(&self->worker, run->weights, self->pixels, count);
         self->loss += tune_loss(self->worker.logits_gradient, self->worker.logits, &run->targets,
                                 first, count);
-        bang_vit_backward_f32(&self->worker, run->weights, self->gradient, count, 0);
+        bang_vit_backward_f32(&self->worker, run->weights, self->gradient, count,
+                              p == 0 ? BANG_VIT_OVERWRITE : 0);
         tune_progress(run, BANG_TUNE_STEPS, count);
     }
 }
@@ -52,14 +53,13 @@ static void sum_chunk(tune *run, size_t from, size_t count)
 {
     const bang_layers_f32 *layers = bang_layers_best_f32();
     float *sum = run->team[0].gradient + from;
-    for (int t = 1; t < run->threads; t++) {
+    for (int t = 1; t < run->threads && (size_t)t < run->batch.count; t++) /* who had a picture */
         layers->add(sum, run->team[t].gradient + from, count);
-        memset(run->team[t].gradient + from, 0, count * sizeof *sum);
-    }
     run->squares[from / TUNE_CHUNK] = layers->square_sum(sum, count);
 }
 
-static void update_numbers(const tune *run, float *w, float *g, float *m, float *v, size_t count)
+static void update_numbers(const tune *run, float *w, const float *g, float *m, float *v,
+                           size_t count)
 {
     const bang_kernels_f32 *kernels = bang_kernels_best_f32();
     if (run->options.train.optimizer == BANG_SGD)
@@ -68,10 +68,10 @@ static void update_numbers(const tune *run, float *w, float *g, float *m, float 
         kernels->adam(w, g, m, v, count, &run->update);
 }
 
-/* The optimiser's step, and the gradient back to zero while it is in the cache. */
-static void update_chunk(tune *run, size_t from, size_t count)
+static void update_chunk(const tune *run, size_t from, size_t count)
 {
-    float *w = run->weights + from, *g = run->team[0].gradient + from, *m = run->first + from;
+    const float *g = run->team[0].gradient + from;
+    float *w = run->weights + from, *m = run->first + from;
     float *v = run->second ? run->second + from : NULL;
     size_t whole = count / BANG_LANES * BANG_LANES, rest = count - whole;
     update_numbers(run, w, g, m, v, whole);
@@ -89,7 +89,6 @@ static void update_chunk(tune *run, size_t from, size_t count)
         if (v)
             memcpy(v + whole, last[3], size);
     }
-    memset(g, 0, count * sizeof *g);
 }
 
 /* Chunks go to threads in whole ranges. */
@@ -242,13 +241,6 @@ static void set_targets(tune *run)
     }
 }
 
-/* Gradients of a step that was cut short. */
-static void forget_gradients(tune *run)
-{
-    for (int t = 0; t < run->threads; t++)
-        memset(run->team[t].gradient, 0, run->count * sizeof(float));
-}
-
 static int compute_gradients(tune *run, bang_error *err)
 {
     atomic_store(&run->cut, 0);
@@ -260,10 +252,7 @@ static int compute_gradients(tune *run, bang_error *err)
         if (!atomic_load(&run->cut))
             bang_pool_run(run->pool, tune_head_part, run);
     }
-    if (!atomic_load(&run->cut))
-        return 0;
-    forget_gradients(run);
-    return bang_fail(err, BANG_ECANCELLED, "stopped");
+    return atomic_load(&run->cut) ? bang_fail(err, BANG_ECANCELLED, "stopped") : 0;
 }
 
 static int check_finite(const tune *run, double loss, bang_error *err)

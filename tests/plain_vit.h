@@ -1,6 +1,6 @@
 /* Small vision transformers, and their forward pass as plain loops. */
-#ifndef BANG_TESTS_VIT_CASES_H
-#define BANG_TESTS_VIT_CASES_H
+#ifndef BANG_TESTS_PLAIN_VIT_H
+#define BANG_TESTS_PLAIN_VIT_H
 
 #include <math.h>
 
