@@ -1,260 +1,229 @@
-/* Small vision transformers, and their forward pass as plain loops. */
+/* Vision transformers as files of other frameworks have them: every number of a tensor
+ * follows from its name, so that a test can say what must stand where. */
 #ifndef BANG_TESTS_VIT_CASES_H
 #define BANG_TESTS_VIT_CASES_H
 
-#include <math.h>
-
 #include "testing.h"
 
-#include "bang/base/random.h"
-#include "bang/model/vit.h"
+#include "bang/store/safetensors.h"
+#include "bang/tensor/convert.h"
+
+/* Number i of the tensor of that name: exact in every type with a sign and 7 bits. */
+static inline float number_of(const char *name, size_t i)
+{
+    uint32_t hash = 2166136261U;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619U;
+    hash = (hash ^ (uint32_t)i) * 2654435761U;
+    return (float)((int)(hash >> 20 & 255) - 128) / 128;
+}
 
 typedef struct vit_case {
-    const char *name;
-    bang_vit_config config;
+    size_t width, hidden, patch, grid, channels, depth, projection, classes;
+    size_t text_width, text_hidden, vocabulary, context, text_depth;
+    bang_dtype dtype;
+    const char *prefix, *text_prefix;
 } vit_case;
 
-enum { VIT_CASES = 5 };
-static const vit_case vit_cases[VIT_CASES] = {
-    {"timm",
-     {.image = 8,
-      .patch = 4,
-      .channels = 3,
-      .width = 12,
-      .depth = 3,
-      .heads = 3,
-      .hidden = 20,
-      .classes = 4,
-      .gelu = BANG_GELU_EXACT,
-      .epsilon = 1e-6,
-      .patch_bias = 1}},
-    {"clip",
-     {.image = 6,
-      .patch = 2,
-      .channels = 3,
-      .width = 8,
-      .depth = 2,
-      .heads = 2,
-      .hidden = 32,
-      .projection = 5,
-      .classes = 3,
-      .gelu = BANG_GELU_QUICK,
-      .epsilon = 1e-5,
-      .norm_first = 1,
-      .unit_features = 1}},
-    {"grey",
-     {.image = 9,
-      .patch = 3,
-      .channels = 1,
-      .width = 6,
-      .depth = 1,
-      .heads = 1,
-      .hidden = 7,
-      .classes = 2,
-      .gelu = BANG_GELU_TANH,
-      .epsilon = 1e-5,
-      .patch_bias = 1,
-      .unit_features = 1}},
-    {"projected",
-     {.image = 4,
-      .patch = 2,
-      .channels = 1,
-      .width = 16,
-      .depth = 3,
-      .heads = 4,
-      .hidden = 17,
-      .projection = 18,
-      .classes = 5,
-      .gelu = BANG_GELU_EXACT,
-      .epsilon = 1e-3,
-      .norm_first = 1}},
-    {"one patch",
-     {.image = 2,
-      .patch = 2,
-      .channels = 3,
-      .width = 4,
-      .depth = 2,
-      .heads = 4,
-      .hidden = 4,
-      .classes = 2,
-      .gelu = BANG_GELU_QUICK,
-      .epsilon = 1e-6,
-      .patch_bias = 1,
-      .norm_first = 1}},
-};
-
-/* A model with numbers of all kinds everywhere, gains and biases too. */
-static inline double *vit_numbers(size_t count, uint64_t seed, double scale)
+/* Adds the tensor prefix + name, whose numbers are those of name. */
+static inline void add_named(bang_tensors *out, const vit_case *c, const char *name, int rank,
+                             const size_t *shape)
 {
-    double *out = malloc((count ? count : 1) * sizeof *out);
-    bang_random random;
-    assert_non_null(out);
-    bang_random_init(&random, seed, BANG_PURPOSE('t', 'e', 's', 't'), 0);
-    for (size_t i = 0; i < count; i++)
-        out[i] = scale * bang_random_normal(&random);
-    return out;
+    bang_array array;
+    bang_error err = {0};
+    char full[256];
+    snprintf(full, sizeof full, "%s%s", c->prefix ? c->prefix : "", name);
+    if (bang_array_init(&array, c->dtype, rank, shape, &err) < 0)
+        fail_msg("%s", err.message);
+    char *bytes = array.data;
+    for (size_t i = 0; i < array.count; i++) {
+        float number = number_of(name, i);
+        bang_from_f32(bytes + i * bang_dtype_size(c->dtype), c->dtype, &number, 1);
+    }
+    if (bang_tensors_add(out, full, &array, &err) < 0)
+        fail_msg("%s", err.message);
 }
+#define ADD(out, c, name, ...)                                                                     \
+    add_named(out, c, name, (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)),               \
+              (size_t[]){__VA_ARGS__})
 
-static inline double *vit_weights(const bang_vit_map *map, uint64_t seed)
+/* A block's tensors: twelve names after prefix, "%" in two of them for q, k, v. */
+static inline void add_block(bang_tensors *out, const vit_case *c, const char *prefix,
+                             const char *const names[12], const char *const thirds[3], size_t w,
+                             size_t m)
 {
-    double *out = vit_numbers(map->count, seed, 0.3);
-    for (size_t t = 0; t < map->tensor_count; t++)
-        if (strstr(map->tensors[t].name, "gain"))
-            for (size_t i = 0; i < map->tensors[t].count; i++)
-                out[map->tensors[t].offset + i] += 1;
-    return out;
-}
-
-static inline size_t vit_pixels(const bang_vit_config *c)
-{
-    return c->channels * c->image * c->image;
-}
-
-static inline float *vit_floats(const double *numbers, size_t count)
-{
-    float *out = malloc((count ? count : 1) * sizeof *out);
-    assert_non_null(out);
-    for (size_t i = 0; i < count; i++)
-        out[i] = (float)numbers[i];
-    return out;
-}
-
-/* y (rows, out) = x W^T + bias */
-static inline void plain_linear(double *y, const double *x, const double *weight,
-                                const double *bias, size_t rows, size_t out, size_t in)
-{
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < out; j++) {
-            y[i * out + j] = bias ? bias[j] : 0;
-            for (size_t k = 0; k < in; k++)
-                y[i * out + j] += x[i * in + k] * weight[j * in + k];
+    const size_t shapes[12][2] = {{w}, {w}, {3 * w, w}, {3 * w}, {w, w}, {w},
+                                  {w}, {w}, {m, w},     {m},     {w, m}, {w}};
+    for (int i = 0; i < 12; i++) {
+        const char *hole = strchr(names[i], '%');
+        size_t shape[2] = {shapes[i][0], shapes[i][1]};
+        char name[200];
+        for (int k = 0; k < (hole ? 3 : 1); k++) {
+            snprintf(name, sizeof name, "%s%.*s%s%s", prefix,
+                     hole ? (int)(hole - names[i]) : (int)strlen(names[i]), names[i],
+                     hole ? thirds[k] : "", hole ? hole + 1 : "");
+            shape[0] = hole ? w : shapes[i][0];
+            add_named(out, c, name, shapes[i][1] ? 2 : 1, shape);
         }
-}
-
-static inline void plain_norm(double *y, const double *x, const double *gain, const double *bias,
-                              size_t rows, size_t width, double epsilon)
-{
-    for (size_t i = 0; i < rows; i++) {
-        double mean = 0, variance = 0;
-        for (size_t j = 0; j < width; j++)
-            mean += x[i * width + j] / (double)width;
-        for (size_t j = 0; j < width; j++)
-            variance += pow(x[i * width + j] - mean, 2) / (double)width;
-        for (size_t j = 0; j < width; j++)
-            y[i * width + j] =
-                (x[i * width + j] - mean) / sqrt(variance + epsilon) * gain[j] + bias[j];
     }
 }
 
-static inline double plain_gelu(double x, bang_gelu kind)
-{
-    if (kind == BANG_GELU_QUICK)
-        return x / (1 + exp(-1.702 * x));
-    if (kind == BANG_GELU_TANH)
-        return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + .044715 * x * x * x)));
-    return x / 2 * (1 + erf(x / sqrt(2)));
-}
+static const char *const timm_names[12] = {"norm1.weight",  "norm1.bias",       "attn.qkv.weight",
+                                           "attn.qkv.bias", "attn.proj.weight", "attn.proj.bias",
+                                           "norm2.weight",  "norm2.bias",       "mlp.fc1.weight",
+                                           "mlp.fc1.bias",  "mlp.fc2.weight",   "mlp.fc2.bias"};
+static const char *const hf_names[12] = {
+    "layernorm_before.weight",    "layernorm_before.bias",         "attention.attention.%.weight",
+    "attention.attention.%.bias", "attention.output.dense.weight", "attention.output.dense.bias",
+    "layernorm_after.weight",     "layernorm_after.bias",          "intermediate.dense.weight",
+    "intermediate.dense.bias",    "output.dense.weight",           "output.dense.bias"};
+static const char *const hf_thirds[3] = {"query", "key", "value"};
+static const char *const openai_names[12] = {
+    "ln_1.weight",          "ln_1.bias",          "attn.in_proj_weight", "attn.in_proj_bias",
+    "attn.out_proj.weight", "attn.out_proj.bias", "ln_2.weight",         "ln_2.bias",
+    "mlp.c_fc.weight",      "mlp.c_fc.bias",      "mlp.c_proj.weight",   "mlp.c_proj.bias"};
+static const char *const clip_hf_names[12] = {"layer_norm1.weight",
+                                              "layer_norm1.bias",
+                                              "self_attn.%.weight",
+                                              "self_attn.%.bias",
+                                              "self_attn.out_proj.weight",
+                                              "self_attn.out_proj.bias",
+                                              "layer_norm2.weight",
+                                              "layer_norm2.bias",
+                                              "mlp.fc1.weight",
+                                              "mlp.fc1.bias",
+                                              "mlp.fc2.weight",
+                                              "mlp.fc2.bias"};
+static const char *const clip_thirds[3] = {"q_proj", "k_proj", "v_proj"};
 
-/* out (tokens, heads, width) of qkv (tokens, 3, heads, width) */
-static inline void plain_attention(double *out, const double *qkv, size_t tokens, size_t heads,
-                                   size_t width, int causal)
+static inline void add_blocks(bang_tensors *out, const vit_case *c, const char *format,
+                              const char *const names[12], const char *const thirds[3], size_t w,
+                              size_t m, size_t depth)
 {
-    size_t all = heads * width;
-    for (size_t h = 0; h < heads; h++)
-        for (size_t i = 0; i < tokens; i++) {
-            double sum = 0;
-            for (size_t j = 0; j < width; j++)
-                out[i * all + h * width + j] = 0;
-            for (size_t t = 0; t < tokens && (!causal || t <= i); t++) {
-                const double *q = qkv + i * 3 * all + h * width;
-                const double *k = qkv + t * 3 * all + all + h * width, *v = k + all;
-                double score = 0;
-                for (size_t j = 0; j < width; j++)
-                    score += q[j] * k[j];
-                double e = exp(score / sqrt((double)width));
-                sum += e;
-                for (size_t j = 0; j < width; j++)
-                    out[i * all + h * width + j] += e * v[j];
-            }
-            for (size_t j = 0; j < width; j++)
-                out[i * all + h * width + j] /= sum;
-        }
-}
-
-/* x (tokens, width) through one block; sizes of a bang_vit_config. */
-static inline void plain_block(double *x, const double *w, const bang_vit_block *at, size_t tokens,
-                               size_t width, size_t heads, size_t hidden, bang_gelu gelu,
-                               double epsilon, int causal)
-{
-    double *normed = vit_numbers(tokens * width, 0, 0),
-           *qkv = vit_numbers(tokens * 3 * width, 0, 0);
-    double *y = vit_numbers(tokens * width, 0, 0), *inner = vit_numbers(tokens * hidden, 0, 0);
-    plain_norm(normed, x, w + at->norm1_gain, w + at->norm1_bias, tokens, width, epsilon);
-    plain_linear(qkv, normed, w + at->qkv_weight, w + at->qkv_bias, tokens, 3 * width, width);
-    plain_attention(normed, qkv, tokens, heads, width / heads, causal);
-    plain_linear(y, normed, w + at->proj_weight, w + at->proj_bias, tokens, width, width);
-    for (size_t i = 0; i < tokens * width; i++)
-        x[i] += y[i];
-    plain_norm(normed, x, w + at->norm2_gain, w + at->norm2_bias, tokens, width, epsilon);
-    plain_linear(inner, normed, w + at->fc1_weight, w + at->fc1_bias, tokens, hidden, width);
-    for (size_t i = 0; i < tokens * hidden; i++)
-        inner[i] = plain_gelu(inner[i], gelu);
-    plain_linear(y, inner, w + at->fc2_weight, w + at->fc2_bias, tokens, width, hidden);
-    for (size_t i = 0; i < tokens * width; i++)
-        x[i] += y[i];
-    free(normed), free(qkv), free(y), free(inner);
-}
-
-/* One image's x_0 (tokens, width). */
-static inline void plain_embed(double *x, const bang_vit_config *c, const bang_vit_map *map,
-                               const double *w, const double *pixels)
-{
-    size_t side = c->image / c->patch;
-    for (size_t t = 0; t <= side * side; t++)
-        for (size_t o = 0; o < c->width; o++) {
-            double sum = w[map->positions + t * c->width + o];
-            sum += t == 0 ? w[map->token + o] : c->patch_bias ? w[map->patch_bias + o] : 0;
-            for (size_t i = 0; t > 0 && i < c->channels * c->patch * c->patch; i++) {
-                size_t channel = i / (c->patch * c->patch);
-                size_t row = (t - 1) / side * c->patch + i / c->patch % c->patch;
-                size_t column = (t - 1) % side * c->patch + i % c->patch;
-                sum += w[map->patch_weight + o * c->channels * c->patch * c->patch + i] *
-                       pixels[(channel * c->image + row) * c->image + column];
-            }
-            x[t * c->width + o] = sum;
-        }
-}
-
-/* features and logits (count, ..) of images. */
-static inline void plain_vit(double *features, double *logits, const bang_vit_config *c,
-                             const bang_vit_map *map, const double *w, const double *pixels,
-                             size_t count)
-{
-    size_t tokens = bang_vit_tokens(c), n = bang_vit_features(c);
-    double *x = vit_numbers(tokens * c->width, 0, 0), *y = vit_numbers(tokens * c->width, 0, 0);
-    for (size_t i = 0; i < count; i++, features += n, logits += c->classes) {
-        plain_embed(x, c, map, w, pixels + i * vit_pixels(c));
-        if (c->norm_first) {
-            memcpy(y, x, tokens * c->width * sizeof *x);
-            plain_norm(x, y, w + map->first_gain, w + map->first_bias, tokens, c->width,
-                       c->epsilon);
-        }
-        for (size_t l = 0; l < c->depth; l++)
-            plain_block(x, w, &map->blocks[l], tokens, c->width, c->heads, c->hidden, c->gelu,
-                        c->epsilon, 0);
-        plain_norm(y, x, w + map->norm_gain, w + map->norm_bias, 1, c->width, c->epsilon);
-        if (c->projection)
-            plain_linear(features, y, w + map->projection, NULL, 1, n, c->width);
-        else
-            memcpy(features, y, n * sizeof *y);
-        double square = 0;
-        for (size_t j = 0; j < n; j++)
-            square += features[j] * features[j];
-        for (size_t j = 0; c->unit_features && j < n; j++)
-            features[j] /= sqrt(square);
-        plain_linear(logits, features, w + map->head_weight, w + map->head_bias, 1, c->classes, n);
+    char prefix[100];
+    for (size_t b = 0; b < depth; b++) {
+        snprintf(prefix, sizeof prefix, "%s%zu.", format, b);
+        add_block(out, c, prefix, names, thirds, w, m);
     }
-    free(x), free(y);
+}
+
+static inline size_t tokens_of(const vit_case *c)
+{
+    return c->grid * c->grid + 1;
+}
+
+static inline void make_timm(bang_tensors *out, const vit_case *c)
+{
+    size_t w = c->width;
+    ADD(out, c, "cls_token", 1, 1, w);
+    ADD(out, c, "pos_embed", 1, tokens_of(c), w);
+    ADD(out, c, "patch_embed.proj.weight", w, c->channels, c->patch, c->patch);
+    ADD(out, c, "patch_embed.proj.bias", w);
+    add_blocks(out, c, "blocks.", timm_names, NULL, w, c->hidden, c->depth);
+    ADD(out, c, "norm.weight", w);
+    ADD(out, c, "norm.bias", w);
+    if (c->classes) {
+        ADD(out, c, "head.weight", c->classes, w);
+        ADD(out, c, "head.bias", c->classes);
+    }
+}
+
+/* vit: "vit." or "", which stands before all but the head. */
+static inline void make_hf(bang_tensors *out, const vit_case *c, const char *vit)
+{
+    size_t w = c->width;
+    char layers[40], name[200];
+    snprintf(layers, sizeof layers, "%sencoder.layer.", vit);
+#define NAME(text) (snprintf(name, sizeof name, "%s%s", vit, text), name)
+    ADD(out, c, NAME("embeddings.cls_token"), 1, 1, w);
+    ADD(out, c, NAME("embeddings.position_embeddings"), 1, tokens_of(c), w);
+    ADD(out, c, NAME("embeddings.patch_embeddings.projection.weight"), w, c->channels, c->patch,
+        c->patch);
+    ADD(out, c, NAME("embeddings.patch_embeddings.projection.bias"), w);
+    add_blocks(out, c, layers, hf_names, hf_thirds, w, c->hidden, c->depth);
+    ADD(out, c, NAME("layernorm.weight"), w);
+    ADD(out, c, NAME("layernorm.bias"), w);
+#undef NAME
+    if (c->classes) {
+        ADD(out, c, "classifier.weight", c->classes, w);
+        ADD(out, c, "classifier.bias", c->classes);
+    }
+}
+
+static inline void make_clip_head(bang_tensors *out, const vit_case *c)
+{
+    vit_case plain = *c;
+    plain.prefix = NULL; /* as wise-ft has it: beside what it wraps */
+    if (c->classes) {
+        ADD(out, &plain, "classification_head.weight", c->classes,
+            c->projection ? c->projection : c->width);
+        ADD(out, &plain, "classification_head.bias", c->classes);
+    }
+}
+
+static inline void make_openai(bang_tensors *out, const vit_case *c)
+{
+    size_t w = c->width;
+    ADD(out, c, "visual.class_embedding", w);
+    ADD(out, c, "visual.positional_embedding", tokens_of(c), w);
+    ADD(out, c, "visual.conv1.weight", w, c->channels, c->patch, c->patch);
+    ADD(out, c, "visual.ln_pre.weight", w);
+    ADD(out, c, "visual.ln_pre.bias", w);
+    add_blocks(out, c, "visual.transformer.resblocks.", openai_names, NULL, w, c->hidden, c->depth);
+    ADD(out, c, "visual.ln_post.weight", w);
+    ADD(out, c, "visual.ln_post.bias", w);
+    if (c->projection)
+        ADD(out, c, "visual.proj", w, c->projection);
+    make_clip_head(out, c);
+}
+
+static inline void make_clip_hf(bang_tensors *out, const vit_case *c)
+{
+    size_t w = c->width;
+    ADD(out, c, "vision_model.embeddings.class_embedding", w);
+    ADD(out, c, "vision_model.embeddings.position_embedding.weight", tokens_of(c), w);
+    ADD(out, c, "vision_model.embeddings.patch_embedding.weight", w, c->channels, c->patch,
+        c->patch);
+    ADD(out, c, "vision_model.pre_layrnorm.weight", w);
+    ADD(out, c, "vision_model.pre_layrnorm.bias", w);
+    add_blocks(out, c, "vision_model.encoder.layers.", clip_hf_names, clip_thirds, w, c->hidden,
+               c->depth);
+    ADD(out, c, "vision_model.post_layernorm.weight", w);
+    ADD(out, c, "vision_model.post_layernorm.bias", w);
+    if (c->projection)
+        ADD(out, c, "visual_projection.weight", c->projection, w);
+    make_clip_head(out, c);
+}
+
+static inline void make_openai_text(bang_tensors *out, const vit_case *c)
+{
+    size_t w = c->text_width;
+    vit_case text = *c;
+    char prefix[100];
+    snprintf(prefix, sizeof prefix, "%s%s", c->prefix ? c->prefix : "",
+             c->text_prefix ? c->text_prefix : "");
+    text.prefix = prefix;
+    ADD(out, &text, "token_embedding.weight", c->vocabulary, w);
+    ADD(out, &text, "positional_embedding", c->context, w);
+    add_blocks(out, &text, "transformer.resblocks.", openai_names, NULL, w, c->text_hidden,
+               c->text_depth);
+    ADD(out, &text, "ln_final.weight", w);
+    ADD(out, &text, "ln_final.bias", w);
+    ADD(out, &text, "text_projection", w, c->projection);
+    add_named(out, c, "logit_scale", 0, NULL);
+}
+
+static inline void make_hf_text(bang_tensors *out, const vit_case *c)
+{
+    size_t w = c->text_width;
+    ADD(out, c, "text_model.embeddings.token_embedding.weight", c->vocabulary, w);
+    ADD(out, c, "text_model.embeddings.position_embedding.weight", c->context, w);
+    add_blocks(out, c, "text_model.encoder.layers.", clip_hf_names, clip_thirds, w, c->text_hidden,
+               c->text_depth);
+    ADD(out, c, "text_model.final_layer_norm.weight", w);
+    ADD(out, c, "text_model.final_layer_norm.bias", w);
+    ADD(out, c, "text_projection.weight", c->projection, w);
+    add_named(out, c, "logit_scale", 0, NULL);
 }
 
 #endif
