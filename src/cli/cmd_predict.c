@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,9 @@ static const char example[] =
 static int is_picture(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) && !bang_text_ends_with(path, ".csv");
+    size_t size = strlen(path);
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) &&
+           (size < 4 || strcasecmp(path + size - 4, ".csv") != 0);
 }
 
 static void check_sources(cli *c, predict_request *r)
