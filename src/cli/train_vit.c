@@ -200,7 +200,7 @@ static void check_labels(cli *c, const char *option, const char *source, const b
         missing += set->labels[i] < 0;
     if (missing)
         cli_problem(c,
-                    "--%s %.200s: %zu of %zu pictures have no label: put them into class "
+                    "--%s %.200s: %zu of %zu without a label: put pictures into class "
                     "folders, or list them in a CSV with labels",
                     option, source, missing, set->count);
 }
