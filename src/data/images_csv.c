@@ -104,7 +104,7 @@ static int find_column(const reader *r, const char *const names[], size_t count)
     return -1;
 }
 
-/* The columns of path and label, from the header. */
+/* The columns of path and label, from the header; without a label -1. */
 static void find_columns(int *path, int *label, const reader *r, problems *p)
 {
     static const char *const paths[] = {"path", "image", "file", "filename"};
@@ -113,14 +113,12 @@ static void find_columns(int *path, int *label, const reader *r, problems *p)
     *label = find_column(r, labels, 2);
     if (*path < 0)
         note(p, r->began, "no column path (or image, file, filename) in the header");
-    if (*label < 0)
-        note(p, r->began, "no column label (or class) in the header");
 }
 
 /* Records as they stand; labels are numbered later. */
 typedef struct table {
     bang_images_list list;
-    char **names; /* (list.set->count) labels, into the text */
+    char **names; /* (list.set->count) labels, into the text; NULL: no such column */
     size_t *lines;
     size_t capacity;
 } table;
@@ -168,7 +166,7 @@ static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_err
         return 0;
     }
     find_columns(&path, &label, r, p);
-    if (path < 0 || label < 0)
+    if (path < 0)
         return 0;
     size_t columns = r->count;
     while (rc == 0 && next_record(r, p)) {
@@ -177,10 +175,11 @@ static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_err
         if (r->count != columns)
             note(p, r->began, "%s fields than the header has",
                  r->count < columns ? "fewer" : "more");
-        else if (!*r->fields[path] || !*r->fields[label])
+        else if (!*r->fields[path] || (label >= 0 && !*r->fields[label]))
             note(p, r->began, "the %s is empty", *r->fields[path] ? "label" : "path");
         else
-            rc = keep_row(t, r->began, path_beside(csv, r->fields[path]), r->fields[label], err);
+            rc = keep_row(t, r->began, path_beside(csv, r->fields[path]),
+                          label < 0 ? NULL : r->fields[label], err);
     }
     if (rc == 0 && t->list.set->count == 0 && p->count == 0)
         note(p, r->began, "no pictures");
@@ -233,6 +232,8 @@ static int number_labels(table *t, problems *p, bang_error *err)
     bang_images *set = t->list.set;
     int numbers = 1;
     int64_t value;
+    if (!t->names[0])
+        return 0;
     for (size_t i = 0; numbers && i < set->count; i++)
         numbers = bang_text_to_int64(&value, t->names[i]) == 0;
     if (!numbers)
