@@ -1,5 +1,5 @@
 /* The text tower against plain loops in double, and heads made from texts. */
-#include "vit_cases.h"
+#include "plain_vit.h"
 
 #include "bang/model/text.h"
 
@@ -65,7 +65,7 @@ static void plain_text(double *out, const bang_text_tower *tower, const double *
                        const int32_t *ids)
 {
     const bang_text_config *c = &tower->config;
-    double x[CONTEXT * WIDTH], normed[WIDTH];
+    double x[CONTEXT * WIDTH], normed[WIDTH], none[OUT] = {0};
     size_t end = 0, positions = (size_t)(tower->positions - tower->parameters);
     for (size_t t = 0; t < CONTEXT; t++) {
         end = ids[t] > ids[end] ? t : end;
@@ -77,7 +77,7 @@ static void plain_text(double *out, const bang_text_tower *tower, const double *
                     1);
     plain_norm(normed, x + end * WIDTH, w + (tower->norm_gain - tower->parameters),
                w + (tower->norm_bias - tower->parameters), 1, WIDTH, c->epsilon);
-    plain_linear(out, normed, w + (tower->projection - tower->parameters), NULL, 1, OUT, WIDTH);
+    plain_linear(out, normed, w + (tower->projection - tower->parameters), none, 1, OUT, WIDTH);
 }
 
 static void test_encode(void **state)

@@ -126,7 +126,8 @@ int bang_text_tower_encode(float *features, const bang_text_tower *tower, const 
                            size_t count, int threads, const bang_progress *progress,
                            bang_cancel *cancel, bang_error *err)
 {
-    encoding e = {features, tower, ids, count, NULL, progress, 0};
+    encoding e = {.tower = tower, .ids = ids, .count = count, .progress = progress};
+    e.features = features;
     bang_error none;
     err = err ? err : &none;
     int rc = check_ids(&tower->config, ids, count, err);

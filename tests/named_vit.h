@@ -1,7 +1,7 @@
 /* Vision transformers as files of other frameworks have them: every number of a tensor
  * follows from its name, so that a test can say what must stand where. */
-#ifndef BANG_TESTS_VIT_CASES_H
-#define BANG_TESTS_VIT_CASES_H
+#ifndef BANG_TESTS_NAMED_VIT_H
+#define BANG_TESTS_NAMED_VIT_H
 
 #include "testing.h"
 
