@@ -4,11 +4,11 @@
     make_clip.py OUT [KEY=VALUE ...]
 
 width depth patch grid text_width text_depth context vocabulary embedding seed
-are sizes; dtype=f16 gives matrices as OpenAI's files have them; prefix=module.
-goes before all names, metadata=1 adds {"format": "pt"}; layout=hf writes Hugging
-Face's layout instead, computed here by its definition, with ids=1 position_ids;
-hollow=1 makes all weights 0 in a file that takes no room, whatever its size;
-scale=0.3 makes all numbers smaller, logit_scale=4.6 that one number."""
+are sizes, scale the standard deviation of the weights; dtype=f16 gives matrices as
+OpenAI's files have them; prefix=module. goes before all names, metadata=1 adds
+{"format": "pt"}; layout=hf writes Hugging Face's layout instead, computed here by its
+definition, with ids=1 position_ids; hollow=1 makes all weights 0 in a file that takes
+no room, whatever its size; logit_scale=4.6 sets that one number."""
 import sys
 
 import numpy as np
@@ -32,6 +32,7 @@ def layer(add, prefix, width):
 
 def make(o):
     random = np.random.default_rng(int(o["seed"]))
+    scale = float(o["scale"])
     out = {}
 
     def add(name, *shape):
@@ -39,8 +40,7 @@ def make(o):
         if o["hollow"]:
             out[name] = np.broadcast_to(np.zeros((), kind), shape)
         else:
-            numbers = np.asarray(random.standard_normal(shape))
-            out[name] = np.asarray(float(o["scale"]) * numbers).astype(kind)
+            out[name] = np.asarray(scale * random.standard_normal(shape)).astype(kind)
 
     w, t, e = int(o["width"]), int(o["text_width"]), int(o["embedding"])
     add("visual.conv1.weight", w, 3, int(o["patch"]), int(o["patch"]))

@@ -9,7 +9,8 @@
  *     DIR        of class folders: classes sorted by name (bytes), in each the pictures
  *                (.jpg .jpeg .png .webp in any case, also in folders below) sorted by path
  *     DIR        with images.npy and labels.npy, as bang_dataset
- *     FILE.csv   a header with "path" (or image, file, filename) and "label" (or class);
+ *     FILE.csv   a header with "path" (or image, file, filename) and "label" (or class;
+ *                without it labels are not known);
  *                paths relative to the CSV's folder; labels all whole numbers, or names, then
  *                classes are the names sorted; quotes as in RFC 4180
  *     FILE.jpg   a single picture without a label; several sources of this kind make one set
