@@ -119,7 +119,7 @@ static void plain_train(plain *p, const bang_vit_model *model, const bang_images
     const bang_train_options *o = &options->train;
     bang_error err = {0};
     bang_vit_worker_f64 worker;
-    uint32_t partner[PICTURES], order_index[PICTURES];
+    uint32_t partner[PICTURES] = {0}, order_index[PICTURES] = {0};
     double pixels[PICTURES * EDGE * EDGE], y[PICTURES * CLASSES];
     train_order order = {.options = o, .index = order_index, .rows = images->count};
     size_t bytes = model->vit.map.count * sizeof(double);
