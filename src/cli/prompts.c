@@ -40,9 +40,10 @@ static char **read_lines(cli *c, const char *option, const char *path, char **te
         if (length > 0 && at[length - 1] == '\r')
             at[--length] = '\0';
         json_t *valid = json_string(at);
-        if (strspn(at, " \t") == length)
+        if (strspn(at, " \t") == length) {
             cli_problem(c, "--%s %.200s: line %zu: is blank", option, path, *count + 1);
-        else if (!valid)
+            *at = '\0';
+        } else if (!valid)
             cli_problem(c, "--%s %.200s: line %zu: is not UTF-8", option, path, *count + 1);
         json_decref(valid);
         out[(*count)++] = at;
@@ -95,7 +96,7 @@ static void split_classes(cli *c, prompts *p, const char *path)
     for (size_t i = 1; sorted && i < p->class_count; i++) {
         size_t a = sorted[i - 1].line, b = sorted[i].line;
         int told = p->names[a] != p->classes[a] || p->names[b] != p->classes[b];
-        if (told && strcmp(sorted[i - 1].class, sorted[i].class) == 0)
+        if (told && *sorted[i].class && strcmp(sorted[i - 1].class, sorted[i].class) == 0)
             cli_problem(c, "--classes %.200s: line %zu: class %.80s is in line %zu, too", path,
                         b + 1, p->classes[b], a + 1);
     }
