@@ -267,7 +267,7 @@ static int NAME(advance)(RUN *run, train_order *order, bang_error *err)
                          "learning rate, or look for bad numbers in the data",
                          (unsigned long long)run->step);
     int cancelled = bang_cancelled(o->cancel);
-    if (cancelled || (o->state.path && train_saver_is_due(&run->saver))) {
+    if (o->state.path && (cancelled || train_saver_is_due(&run->saver))) {
         int rc = train_saver_save(&run->saver, run->step, err);
         if (rc < 0)
             return rc;
