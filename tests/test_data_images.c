@@ -195,7 +195,12 @@ static void test_csv(void **state)
     assert_int_equal(set.labels[0], 7);
     bang_images_release(&set);
 
+    set = open_set(put_csv(folder, "image,kind\na.jpg,x\n")); /* without labels */
+    assert_true(set.count == 1 && set.labels[0] == -1 && set.classes == 0 && !set.class_names);
+    bang_images_release(&set);
+
     /* from the folder that we are in */
+    put_csv(folder, "path,label\na.jpg,7\na.jpg,0\n");
     char *before = getcwd(NULL, 0);
     assert_int_equal(chdir(folder), 0);
     set = open_set("list.csv");
@@ -210,8 +215,7 @@ static void test_csv_refused(void **state)
     const char *folder = *state;
     touch(folder, "a.jpg");
     REFUSED(put_csv(folder, ""), BANG_EDATA, "list.csv: line 1: no header");
-    REFUSED(put_csv(folder, "name,kind\na,b\n"), BANG_EDATA, "line 1: no column path (or image",
-            "line 1: no column label (or class)");
+    REFUSED(put_csv(folder, "name,label\na,b\n"), BANG_EDATA, "line 1: no column path (or image");
     REFUSED(put_csv(folder, "path,label\n"), BANG_EDATA, "no pictures");
     REFUSED(
         put_csv(folder, "path,label\na.jpg,x\n\na.jpg\n\"a.jpg\",\"y\"z\n,x\na.jpg,\nb.jpg,x\n"),
@@ -229,6 +233,10 @@ static void test_csv_refused(void **state)
         bang_text_add(&many, "missing%d.jpg,%d\n", i, i);
     REFUSED(put_csv(folder, many.data), BANG_EDATA, "line 2: ", "missing0.jpg: No such file",
             "line 6: ", "; and 25 more");
+    /* By line, whatever was noticed first. */
+    REFUSED(put_csv(folder, "path,label\nb.jpg,1\na.jpg\nb.jpg,2\na.jpg\nb.jpg,1\n"), BANG_EDATA,
+            "b.jpg: No such file or directory; line 3: fewer fields than the header has; line 4: ",
+            "; line 5: fewer");
     bang_text_release(&many);
     assert_int_equal(bang_file_put(in_folder(folder, "list.csv"), "path\0,label\n", 12, NULL), 0);
     REFUSED(in_folder(folder, "list.csv"), BANG_EDATA, "a zero byte");

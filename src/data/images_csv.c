@@ -22,21 +22,27 @@ typedef struct reader {
     char *fields[FIELDS_MAX];
 } reader;
 
+/* What is wrong: the first few lines are said, all are counted. */
 typedef struct problems {
-    bang_text text;
     size_t count;
+    size_t lines[SAID + 1]; /* rising */
+    char what[SAID + 1][160];
 } problems;
 
-/* The first few are said, all are counted. */
 static void BANG_PRINTF(3, 4) note(problems *p, size_t line, const char *format, ...)
 {
-    char what[160];
+    size_t said = p->count < SAID ? p->count : SAID, at = said;
+    p->count++;
+    while (at > 0 && p->lines[at - 1] > line)
+        at--;
+    /* What moves behind the last place is not said. */
+    memmove(p->lines + at + 1, p->lines + at, (SAID - at) * sizeof *p->lines);
+    memmove(p->what + at + 1, p->what + at, (SAID - at) * sizeof *p->what);
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    p->lines[at] = line;
+    vsnprintf(p->what[at], sizeof p->what[at], format, args);
     va_end(args);
-    if (p->count++ < SAID)
-        bang_text_add(&p->text, "; line %zu: %s", line, what);
 }
 
 /* A field in quotes, from behind the first one: its end is terminated and *ended the
@@ -262,10 +268,15 @@ static void find_files(const table *t, problems *p)
 
 static int fail_all(const problems *p, const char *path, bang_error *err)
 {
-    char more[40] = "";
+    bang_text text = {0};
+    for (size_t i = 0; i < p->count && i < SAID; i++)
+        bang_text_add(&text, "%sline %zu: %s", i ? "; " : "", p->lines[i], p->what[i]);
     if (p->count > SAID)
-        snprintf(more, sizeof more, "; and %zu more", p->count - SAID);
-    return bang_fail(err, BANG_EDATA, "%.160s: %s%s", path, p->text.data + 2, more);
+        bang_text_add(&text, "; and %zu more", p->count - SAID);
+    int rc = text.failed ? bang_fail_memory(err)
+                         : bang_fail(err, BANG_EDATA, "%.160s: %s", path, text.data);
+    bang_text_release(&text);
+    return rc;
 }
 
 int bang_images_csv(bang_images *out, const char *path, bang_error *err)
@@ -289,11 +300,8 @@ int bang_images_csv(bang_images *out, const char *path, bang_error *err)
         if (rc == 0)
             find_files(&t, &p);
     }
-    if (rc == 0 && p.text.failed)
-        rc = bang_fail_memory(err);
-    else if (rc == 0 && p.count > 0)
+    if (rc == 0 && p.count > 0)
         rc = fail_all(&p, path, err);
-    bang_text_release(&p.text);
     free(t.names);
     free(t.lines);
     free(text);
