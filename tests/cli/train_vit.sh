@@ -114,7 +114,7 @@ echo broken >photos/dog/0005.png
 (long -o whole.safetensors --log whole.jsonl)
 ls -- *.state 2>&1
 rm -f part.safetensors
-for again in 1 2 3; do
+for _ in 1 2 3; do
     long -o part.safetensors --log part.jsonl --state-minutes 0 --resume &
     until_there $! part.safetensors.state
     kill -s KILL $!
