@@ -1,9 +1,10 @@
 /* The blocks of transformers, for images and texts, forward and backward.
  * Private to this room.
  *
- * A pass takes `count` sequences of `tokens` rows each through the blocks. Of the
- * last block's output one row per sequence is wanted: there all but keys and values
- * is computed for that row alone, exactly.
+ * A pass takes `count` sequences through the blocks. Of the last block's output one
+ * row per sequence is wanted: there all but keys and values is computed for that row
+ * alone, exactly. Images have `tokens` rows each and want the first; texts have as many
+ * rows as they need and want the last.
  */
 #ifndef BANG_MODEL_VIT_BLOCK_H
 #define BANG_MODEL_VIT_BLOCK_H
@@ -20,14 +21,14 @@
     /* (rows, width) aligned to 64 bytes; NULL while counting. */                                  \
     real *bang_vit_place_##suffix(vit_room_##suffix *room, size_t rows, size_t width);             \
                                                                                                    \
-    /* What is the same for all blocks. R = sequences*tokens rows, S = sequences. */               \
+    /* What is the same for all blocks. S sequences, R rows in all. */                             \
     typedef struct vit_pass_##suffix {                                                             \
         const bang_layers_##suffix *layers;                                                        \
         size_t width, heads, hidden, tokens, count;                                                \
         int causal, add; /* add: matrices' gradients to what is there, or overwrite it */          \
         bang_gelu gelu;                                                                            \
         real epsilon;                                                                              \
-        const size_t *asked; /* (S) the row wanted of the last block; NULL: row 0 of all tokens */ \
+        const size_t *start; /* (S + 1) first rows of texts; NULL: images, tokens rows each */     \
         real *product, *attention; /* scratch of the kernels */                                    \
         real *normed;              /* (R, width) */                                                \
         real *wide;                /* (R, max(hidden, 3 width)) */                                 \
@@ -50,7 +51,7 @@
         real *inner;          /* (R, hidden) what goes into the GELU */                            \
     } vit_kept_##suffix;                                                                           \
                                                                                                    \
-    /* Working memory for so many sequences of pass->tokens. */                                    \
+    /* Working memory for so many sequences of up to pass->tokens. */                              \
     void bang_vit_pass_place_##suffix(vit_pass_##suffix *pass, vit_room_##suffix *room,            \
                                       size_t sequences, int backward);                             \
     /* out (R, width); NULL: only up to kept->inner, all that backward needs. */                   \
@@ -65,7 +66,7 @@
     void bang_vit_block_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at, \
                                           const real *parameters, real *gradient,                  \
                                           const vit_kept_##suffix *kept, real *x_gradient);        \
-    /* pass->last: of out before; x_gradient (R, width) is overwritten. */                         \
+    /* pass->last: of out before; x_gradient (R, width) is overwritten. Images only. */            \
     void bang_vit_last_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at,  \
                                          const real *parameters, real *gradient,                   \
                                          const vit_kept_##suffix *kept, real *x_gradient);         \

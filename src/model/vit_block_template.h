@@ -103,34 +103,39 @@ void NAME(bang_vit_linear_input)(const PASS *pass, REAL *x_gradient, const REAL 
     NAME(bang_product_run)(&p, pass->product);
 }
 
-static size_t NAME(asked)(const PASS *pass, size_t i)
+/* The row where sequence i begins; that of the one behind the last is how many there are. */
+static size_t NAME(first_row)(const PASS *pass, size_t i)
 {
-    return i * pass->tokens + (pass->asked ? pass->asked[i] : 0);
+    return pass->start ? pass->start[i] : i * pass->tokens;
 }
 
-/* The rows of x (R, width) that are asked for, into out (S, width). */
+/* The row of sequence i that is wanted of the last block. */
+static size_t NAME(wanted)(const PASS *pass, size_t i)
+{
+    return pass->start ? pass->start[i + 1] - 1 : i * pass->tokens;
+}
+
+/* Those rows of x (R, width), into out (S, width). */
 static void NAME(pick)(const PASS *pass, REAL *out, const REAL *x)
 {
     for (size_t i = 0; i < pass->count; i++)
-        memcpy(out + i * pass->width, x + NAME(asked)(pass, i) * pass->width,
+        memcpy(out + i * pass->width, x + NAME(wanted)(pass, i) * pass->width,
                pass->width * sizeof *out);
 }
 
-/* The attention of sequence i; queries: all tokens or only the first. */
-static NAME(bang_attention)
-    NAME(attention)(const PASS *pass, const KEPT *kept, size_t i, size_t queries)
+/* The attention of sequence i, asked by all its tokens or, in the last block, by one. */
+static NAME(bang_attention) NAME(attention)(const PASS *pass, const KEPT *kept, size_t i, int one)
 {
-    size_t row = i * pass->tokens;
-    int one = queries == 1;
+    size_t row = NAME(first_row)(pass, i), tokens = NAME(first_row)(pass, i + 1) - row;
     return (NAME(bang_attention)){
-        .tokens = one && pass->asked ? pass->asked[i] + 1 : pass->tokens,
+        .tokens = tokens,
         .heads = pass->heads,
         .width = pass->width / pass->heads,
-        .queries = queries,
-        .causal = pass->causal && !one,
+        .queries = one ? 1 : tokens,
+        .causal = pass->causal && !one, /* a text's last token sees all */
         .qkv = kept->qkv + row * 3 * pass->width,
-        .out = kept->attended + i * queries * pass->width,
-        .sums = kept->sums + i * pass->heads * pass->tokens,
+        .out = kept->attended + (one ? i : row) * pass->width,
+        .sums = kept->sums + row * pass->heads,
         .scratch = pass->attention,
     };
 }
@@ -192,30 +197,29 @@ static void NAME(proj_backward)(const PASS *pass, const bang_vit_block *at, cons
 
 /* pass->wide (R, 3, width) = gradient of qkv from pass->back, that of attended. */
 static void NAME(attention_backward)(const PASS *pass, const bang_vit_block *at, REAL *g,
-                                     const KEPT *kept, size_t queries)
+                                     const KEPT *kept, int one)
 {
-    size_t step = pass->tokens * 3 * pass->width;
     for (size_t i = 0; i < pass->count; i++) {
-        NAME(bang_attention) a = NAME(attention)(pass, kept, i, queries);
-        a.out_gradient = pass->back + i * queries * pass->width;
-        a.qkv_gradient = pass->wide + i * step;
+        NAME(bang_attention) a = NAME(attention)(pass, kept, i, one);
+        a.out_gradient = pass->back + (a.out - kept->attended);
+        a.qkv_gradient = pass->wide + (a.qkv - kept->qkv);
         pass->layers->attention_backward(&a);
         /* while it is in the cache */
-        pass->layers->add_rows(g + at->qkv_bias, a.qkv_gradient, pass->tokens, 3 * pass->width);
+        pass->layers->add_rows(g + at->qkv_bias, a.qkv_gradient, a.tokens, 3 * pass->width);
     }
 }
 
 void NAME(bang_vit_block_forward)(const PASS *pass, const bang_vit_block *at, const REAL *w,
                                   const KEPT *kept, REAL *out)
 {
-    size_t width = pass->width, rows = pass->count * pass->tokens;
+    size_t width = pass->width, rows = NAME(first_row)(pass, pass->count);
     pass->layers->norm_forward(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                                w + at->norm1_bias, rows, width, pass->epsilon);
     NAME(bang_vit_linear)
     (pass, kept->qkv, 3 * width, pass->normed, w + at->qkv_weight, w + at->qkv_bias, rows,
      3 * width, width);
     for (size_t i = 0; i < pass->count; i++) {
-        NAME(bang_attention) a = NAME(attention)(pass, kept, i, pass->tokens);
+        NAME(bang_attention) a = NAME(attention)(pass, kept, i, 0);
         pass->layers->attention_forward(&a);
     }
     NAME(linear_add)
@@ -227,10 +231,10 @@ void NAME(bang_vit_block_forward)(const PASS *pass, const bang_vit_block *at, co
 void NAME(bang_vit_block_backward)(const PASS *pass, const bang_vit_block *at, const REAL *w,
                                    REAL *g, const KEPT *kept, REAL *x_gradient)
 {
-    size_t width = pass->width, rows = pass->count * pass->tokens;
+    size_t width = pass->width, rows = NAME(first_row)(pass, pass->count);
     NAME(mlp_backward)(pass, at, w, g, kept, x_gradient, rows);
     NAME(proj_backward)(pass, at, w, g, kept, x_gradient, rows);
-    NAME(attention_backward)(pass, at, g, kept, pass->tokens);
+    NAME(attention_backward)(pass, at, g, kept, 0);
     pass->layers->norm_again(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                              w + at->norm1_bias, rows, width);
     NAME(bang_vit_linear_weight)
@@ -247,7 +251,7 @@ void NAME(bang_vit_block_backward)(const PASS *pass, const bang_vit_block *at, c
 void NAME(bang_vit_last_forward)(const PASS *pass, const bang_vit_block *at, const REAL *w,
                                  const KEPT *kept, REAL *out)
 {
-    size_t width = pass->width, rows = pass->count * pass->tokens;
+    size_t width = pass->width, rows = NAME(first_row)(pass, pass->count);
     pass->layers->norm_forward(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                                w + at->norm1_bias, rows, width, pass->epsilon);
     NAME(bang_vit_linear)
@@ -255,10 +259,12 @@ void NAME(bang_vit_last_forward)(const PASS *pass, const bang_vit_block *at, con
      w + at->qkv_bias + width, rows, 2 * width, width);
     NAME(pick)(pass, pass->rows, pass->normed);
     NAME(bang_vit_linear)
-    (pass, kept->qkv, pass->tokens * 3 * width, pass->rows, w + at->qkv_weight, w + at->qkv_bias,
-     pass->count, width, width);
+    (pass, pass->last, width, pass->rows, w + at->qkv_weight, w + at->qkv_bias, pass->count, width,
+     width);
     for (size_t i = 0; i < pass->count; i++) {
         NAME(bang_attention) a = NAME(attention)(pass, kept, i, 1);
+        memcpy(kept->qkv + NAME(first_row)(pass, i) * 3 * width, pass->last + i * width,
+               width * sizeof *kept->qkv);
         pass->layers->attention_forward(&a);
     }
     NAME(pick)(pass, pass->rows, kept->x);
@@ -271,7 +277,8 @@ void NAME(bang_vit_last_forward)(const PASS *pass, const bang_vit_block *at, con
 void NAME(bang_vit_last_backward)(const PASS *pass, const bang_vit_block *at, const REAL *w,
                                   REAL *g, const KEPT *kept, REAL *x_gradient)
 {
-    size_t width = pass->width, rows = pass->count * pass->tokens, step = pass->tokens * 3 * width;
+    size_t width = pass->width, rows = NAME(first_row)(pass, pass->count),
+           step = pass->tokens * 3 * width;
     NAME(mlp_backward)(pass, at, w, g, kept, pass->last, pass->count);
     NAME(proj_backward)(pass, at, w, g, kept, pass->last, pass->count);
     NAME(attention_backward)(pass, at, g, kept, 1);
@@ -290,7 +297,7 @@ void NAME(bang_vit_last_backward)(const PASS *pass, const bang_vit_block *at, co
     (pass, pass->rows, pass->wide, step, w + at->qkv_weight, pass->count, width, width);
     memset(x_gradient, 0, rows * width * sizeof *x_gradient);
     for (size_t i = 0; i < pass->count; i++) {
-        size_t row = NAME(asked)(pass, i) * width;
+        size_t row = NAME(wanted)(pass, i) * width;
         pass->layers->add(pass->back + row, pass->rows + i * width, width);
         memcpy(x_gradient + row, pass->last + i * width, width * sizeof *x_gradient);
     }

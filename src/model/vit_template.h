@@ -214,8 +214,8 @@ static void NAME(finish)(WORKER *worker, const REAL *w, size_t count)
         s->pass.layers->unit_forward(worker->features, s->length, f, count, features);
     if (c->classes)
         NAME(bang_vit_linear)
-        (&s->pass, worker->logits, c->classes, worker->features, w + map->head_weight,
-         w + map->head_bias, count, c->classes, features);
+    (&s->pass, worker->logits, c->classes, worker->features, w + map->head_weight,
+     w + map->head_bias, count, c->classes, features);
 }
 
 static void NAME(head_backward)(WORKER *worker, REAL *g, size_t count)

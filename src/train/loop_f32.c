@@ -2,6 +2,7 @@
 
 #include "bang/model/network.h"
 #include "train/loop.h"
+#include "train/state.h"
 
 #define REAL float
 #define NAME(x) x##_f32

@@ -27,13 +27,14 @@
 
 /* What the user knows better than the file; 0, NULL or -1: as the file says. */
 typedef struct bang_vit_hints {
-    size_t heads;
-    int gelu; /* bang_gelu, or -1 */
+    size_t heads; /* of the image tower */
+    int gelu;     /* bang_gelu, or -1 */
     double epsilon;
+    size_t text_heads; /* of the text tower */
 } bang_vit_hints;
 #define BANG_VIT_HINTS_INIT                                                                        \
     {                                                                                              \
-        0, -1, 0                                                                                   \
+        0, -1, 0, 0                                                                                \
     }
 
 typedef enum bang_vit_names {
@@ -46,6 +47,7 @@ typedef enum bang_vit_names {
 typedef struct bang_vit_model {
     bang_vit vit;
     bang_vit_names names;
+    int bare;              /* Hugging Face's ViT without "vit." before its names */
     float mean[3], std[3]; /* of the input, per channel */
     size_t class_count;    /* names of the classes, 0 or vit.config.classes */
     char **class_names;    /* owned */

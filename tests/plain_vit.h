@@ -1,6 +1,6 @@
 /* Small vision transformers, and their forward pass as plain loops. */
-#ifndef BANG_TESTS_VIT_CASES_H
-#define BANG_TESTS_VIT_CASES_H
+#ifndef BANG_TESTS_PLAIN_VIT_H
+#define BANG_TESTS_PLAIN_VIT_H
 
 #include <math.h>
 
@@ -86,9 +86,10 @@ static const vit_case vit_cases[VIT_CASES] = {
 /* A model with numbers of all kinds everywhere, gains and biases too. */
 static inline double *vit_numbers(size_t count, uint64_t seed, double scale)
 {
-    double *out = malloc((count ? count : 1) * sizeof *out);
+    double *out = calloc(count ? count : 1, sizeof *out);
     bang_random random;
-    assert_non_null(out);
+    if (!out)
+        abort();
     bang_random_init(&random, seed, BANG_PURPOSE('t', 'e', 's', 't'), 0);
     for (size_t i = 0; i < count; i++)
         out[i] = scale * bang_random_normal(&random);
@@ -112,8 +113,9 @@ static inline size_t vit_pixels(const bang_vit_config *c)
 
 static inline float *vit_floats(const double *numbers, size_t count)
 {
-    float *out = malloc((count ? count : 1) * sizeof *out);
-    assert_non_null(out);
+    float *out = calloc(count ? count : 1, sizeof *out);
+    if (!out)
+        abort();
     for (size_t i = 0; i < count; i++)
         out[i] = (float)numbers[i];
     return out;
@@ -125,7 +127,7 @@ static inline void plain_linear(double *y, const double *x, const double *weight
 {
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < out; j++) {
-            y[i * out + j] = bias ? bias[j] : 0;
+            y[i * out + j] = bias[j];
             for (size_t k = 0; k < in; k++)
                 y[i * out + j] += x[i * in + k] * weight[j * in + k];
         }
@@ -232,6 +234,7 @@ static inline void plain_vit(double *features, double *logits, const bang_vit_co
 {
     size_t tokens = bang_vit_tokens(c), n = bang_vit_features(c);
     double *x = vit_numbers(tokens * c->width, 0, 0), *y = vit_numbers(tokens * c->width, 0, 0);
+    double *none = vit_numbers(n, 0, 0);
     for (size_t i = 0; i < count; i++, features += n, logits += c->classes) {
         plain_embed(x, c, map, w, pixels + i * vit_pixels(c));
         if (c->norm_first) {
@@ -244,7 +247,7 @@ static inline void plain_vit(double *features, double *logits, const bang_vit_co
                         c->epsilon, 0);
         plain_norm(y, x, w + map->norm_gain, w + map->norm_bias, 1, c->width, c->epsilon);
         if (c->projection)
-            plain_linear(features, y, w + map->projection, NULL, 1, n, c->width);
+            plain_linear(features, y, w + map->projection, none, 1, n, c->width);
         else
             memcpy(features, y, n * sizeof *y);
         double square = 0;
@@ -254,7 +257,7 @@ static inline void plain_vit(double *features, double *logits, const bang_vit_co
             features[j] /= sqrt(square);
         plain_linear(logits, features, w + map->head_weight, w + map->head_bias, 1, c->classes, n);
     }
-    free(x), free(y);
+    free(x), free(y), free(none);
 }
 
 #endif
