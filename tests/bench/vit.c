@@ -98,7 +98,6 @@ static void say(const char *what, const job *j, const best *ours, const best *th
             printf("   goal %g: %s", goal, ratio >= goal ? "met" : "MISSED");
         printf("\n");
     }
-    fflush(stdout);
 }
 
 /* Both sides in turns, some steps each. */
@@ -145,9 +144,9 @@ static job make_job(const bang_vit_config *config, bang_vit_purpose purpose, siz
 static void say_work(const char *what, const job *j)
 {
     double all = nominal_work(j), exact = exact_work(j);
-    printf("%s: %.1f GFLOP per image; we compute %.1f %% of it, the last block for the class "
+    printf("%s: %.1f MFLOP per image; we compute %.1f %% of it, the last block for the class "
            "token alone\n",
-           what, all / GIGA, 100 * exact / all);
+           what, all / MEGA, 100 * exact / all);
 }
 
 static int train_base(bang_vit_purpose purpose)
@@ -157,7 +156,7 @@ static int train_base(bang_vit_purpose purpose)
     const char *what =
         recompute ? "ViT-B/16 training, activations recomputed" : "ViT-B/16 training";
     best ours[3], theirs[3];
-    int count = run.quick ? 1 : recompute ? 3 : 3, rc = 0;
+    int count = run.quick ? 1 : 3, rc = 0;
     job j = make_job(&base, purpose, 8);
     say_work("ViT-B/16 at 224, training step", &j);
     run.alone = alone || recompute;
@@ -299,6 +298,7 @@ int main(int count, char **words)
         return usage();
     for (int p = 0; p < PARTS; p++)
         any |= wanted[p];
+    setvbuf(stdout, NULL, _IOLBF, 0);
     run.peak = measure_peak(run.threads);
     if (run.peak > 0)
         printf("peak of %d threads' fused multiply-adds: %.1f GFLOP/s\n", run.threads,
