@@ -202,7 +202,7 @@ int bang_transform_change(uint8_t *pixels, const bang_transform *t, bang_random 
         bang_picture_flip(pixels, t->size, t->size, t->channels);
     if (t->degrees > 0) {
         size_t bytes = t->size * t->size * t->channels;
-        uint8_t *before = malloc(bytes);
+        uint8_t *before = malloc(bytes + 1);
         if (!before)
             return bang_fail_memory(err);
         memcpy(before, pixels, bytes);
