@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classes.h"
 #include "predict.h"
 
 static size_t output_count(const predict_request *r, size_t i)
@@ -114,35 +115,6 @@ static int labels_known(const bang_images *set)
     return 0;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(**(char *const *const *)left, **(char *const *const *)right);
-}
-
-/* Which output has the name of each class of the data, into place, (classes). How many
- * were found, or -1 when memory is out. A name that two outputs have is none. */
-static long find_names(int64_t *place, const bang_images *set, const naming *named)
-{
-    char *const **sorted = calloc(named->count + 1, sizeof *sorted);
-    long found = 0;
-    if (!sorted)
-        return -1;
-    for (size_t i = 0; i < named->count; i++)
-        sorted[i] = &named->names[i];
-    qsort(sorted, named->count, sizeof *sorted, by_name);
-    for (size_t i = 0; i < set->classes; i++) {
-        char *const *name = &set->class_names[i];
-        char *const **hit = bsearch(&name, sorted, named->count, sizeof *sorted, by_name);
-        size_t at = hit ? (size_t)(hit - sorted) : 0;
-        int twin = hit && ((at > 0 && by_name(hit, hit - 1) == 0) ||
-                           (at + 1 < named->count && by_name(hit, hit + 1) == 0));
-        place[i] = hit && !twin ? *hit - named->names : -1;
-        found += place[i] >= 0;
-    }
-    free(sorted);
-    return found;
-}
-
 /* Class folders against outputs: by their names if the head knows them all, else in their
  * order if they are equally many. */
 static void match_folders(cli *c, predict_request *r, bang_text *notes)
@@ -150,16 +122,11 @@ static void match_folders(cli *c, predict_request *r, bang_text *notes)
     bang_images *set = &r->set;
     naming named = find_naming(r);
     int64_t *place = calloc(set->classes + 1, sizeof *place);
-    long found = named.count && place ? find_names(place, set, &named) : 0;
-    if (!place || found < 0) {
+    long found = place ? classes_find(place, set, named.names, named.count) : -1;
+    if (found < 0) {
         cli_problem(c, "out of memory");
     } else if (named.count && (size_t)found == set->classes) {
-        size_t moved = 0;
-        for (size_t i = 0; i < set->classes; i++)
-            moved += place[i] != (int64_t)i;
-        for (size_t i = 0; i < set->count; i++)
-            if (set->labels[i] >= 0)
-                set->labels[i] = place[set->labels[i]];
+        size_t moved = classes_renumber(set, place);
         r->match = PREDICT_BY_NAME;
         if (moved)
             bang_text_add(notes,
