@@ -100,10 +100,11 @@ static void NAME(check_products)(NAME(product_run) * run)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int j = 0; j < 8; j++)
             NAME(check_one)
-            (run, scratch, sizes[i][0], sizes[i][1], sizes[i][2], (kind += 37) * 4 % KINDS + j % 4);
+    (run, scratch, sizes[i][0], sizes[i][1], sizes[i][2], (kind += 37) * 4 % KINDS + j % 4);
     for (kind = 0; kind < KINDS; kind++) {
         NAME(check_one)(run, scratch, 9, 37, 21, kind);
-        NAME(check_one)(run, scratch, 8, 270, 801, kind);
+        if (kind % 7 == 0)
+            NAME(check_one)(run, scratch, 8, 270, 801, kind);
     }
     free(scratch);
 }

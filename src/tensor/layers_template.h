@@ -364,6 +364,7 @@ const LAYERS NAME(bang_layers) = {
 
 #undef TILE
 #undef TILES
+#undef FAR
 #undef LOG2_E
 #undef L
 #undef VECTOR

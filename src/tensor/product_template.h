@@ -238,6 +238,7 @@ void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
 #undef VECTOR
 #undef TILE
 #undef TILES
+#undef FAR
 #undef LOG2_E
 #undef REAL
 #undef REAL_BITS
