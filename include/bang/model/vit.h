@@ -104,6 +104,10 @@ void bang_vit_release(bang_vit *vit);
 void bang_vit_randomise(bang_vit *vit, uint64_t seed);
 /* Another head of so many classes, all zero; the tower stays. */
 int bang_vit_new_head(bang_vit *vit, size_t classes, bang_error *err);
+/* For pictures of another size, a multiple of the patch: positions are resampled over the
+ * grid (bicubic, a = -1/2, widened when it shrinks), all else stays. On failure vit is as it
+ * was. */
+int bang_vit_resize(bang_vit *vit, size_t image, bang_error *err);
 
 /* What a worker is for. */
 typedef enum bang_vit_purpose {
