@@ -180,39 +180,37 @@ void bang_vit_release(bang_vit *vit)
     *vit = (bang_vit){0};
 }
 
-static int is_head(const bang_vit_tensor *tensor)
+static void fill_normal(float *to, size_t count, float scale, bang_random *random)
 {
-    return strncmp(tensor->name, "head.", 5) == 0;
+    for (size_t i = 0; i < count; i++)
+        to[i] = scale * (float)bang_random_normal(random);
 }
 
-static int is_gain(const bang_vit_tensor *tensor)
+static void fill_uniform(float *to, size_t count, float bound, bang_random *random)
 {
-    return bang_text_ends_with(tensor->name, ".gain");
-}
-
-static int is_embedding(const bang_vit_tensor *tensor)
-{
-    return strcmp(tensor->name, "class") == 0 || strcmp(tensor->name, "positions") == 0;
+    for (size_t i = 0; i < count; i++)
+        to[i] = bound * ((float)bang_random_u32(random) * 0x1p-31f - 1);
 }
 
 void bang_vit_randomise(bang_vit *vit, uint64_t seed)
 {
-    for (size_t t = 0; t < vit->map.tensor_count; t++) {
-        const bang_vit_tensor *tensor = &vit->map.tensors[t];
+    const bang_vit_map *map = &vit->map;
+    for (size_t t = 0; t < map->tensor_count; t++) {
+        const bang_vit_tensor *tensor = &map->tensors[t];
         float *to = vit->parameters + tensor->offset;
         bang_random random;
         bang_random_init(&random, seed, BANG_PURPOSE('v', 'i', 't', ' '), t);
-        /* uniform on +-b has the variance b^2/3; in is what one output adds up */
-        size_t in = tensor->count / tensor->shape[0];
-        float bound = (float)sqrt(6 / (double)(in + tensor->shape[0]));
-        int weight = tensor->rank > 1 && !is_head(tensor);
-        for (size_t i = 0; i < tensor->count; i++)
-            if (is_embedding(tensor))
-                to[i] = (float)(.02 * bang_random_normal(&random));
-            else if (weight)
-                to[i] = bound * ((float)bang_random_u32(&random) * 0x1p-31f - 1);
-            else
-                to[i] = is_gain(tensor) ? 1 : 0;
+        if (tensor->offset == map->token || tensor->offset == map->positions) {
+            fill_normal(to, tensor->count, .02F, &random);
+        } else if (tensor->rank > 1 && tensor->offset != map->head_weight) {
+            /* uniform on +-b has the variance b^2/3; in is what one output adds up */
+            size_t out = tensor->shape[0], in = tensor->count / out;
+            fill_uniform(to, tensor->count, (float)sqrt(6 / (double)(in + out)), &random);
+        } else {
+            float one = bang_text_ends_with(tensor->name, ".gain") ? 1 : 0;
+            for (size_t i = 0; i < tensor->count; i++)
+                to[i] = one;
+        }
     }
 }
 
