@@ -8,7 +8,7 @@ are sizes, scale the standard deviation of the weights; dtype=f16 gives matrices
 OpenAI's files have them; prefix=module. goes before all names, metadata=1 adds
 {"format": "pt"}; layout=hf writes Hugging Face's layout instead, computed here by its
 definition, with ids=1 position_ids; hollow=1 makes all weights 0 in a file that takes
-no room, whatever its size."""
+no room, whatever its size; logit_scale=4.6 sets that one number."""
 import sys
 
 import numpy as np
@@ -60,6 +60,8 @@ def make(o):
     add("ln_final.bias", t)
     add("text_projection", t, e)
     add("logit_scale")
+    if o["logit_scale"]:
+        out["logit_scale"] = np.array(float(o["logit_scale"]), "<f4")
     return out
 
 
@@ -105,7 +107,8 @@ def to_hf(tensors, ids):
 def main(path, *settings):
     o = {"width": 8, "depth": 2, "patch": 4, "grid": 2, "text_width": 4, "text_depth": 3,
          "context": 7, "vocabulary": 11, "embedding": 6, "seed": 1, "dtype": "f32", "prefix": "",
-         "metadata": "", "layout": "openai", "ids": "", "hollow": "", "scale": 1}
+         "metadata": "", "layout": "openai", "ids": "", "hollow": "", "scale": 1,
+         "logit_scale": ""}
     for setting in settings:
         key, value = setting.split("=", 1)
         if key not in o:

@@ -1,5 +1,5 @@
 /* Vision transformers from and to files of four layouts. */
-#include "vit_cases.h"
+#include "named_vit.h"
 
 #include "bang/base/file.h"
 #include "bang/model/text.h"

@@ -1,5 +1,5 @@
 /* Heads that are exchanged, names of classes, new models, and text towers in their layouts. */
-#include "vit_cases.h"
+#include "named_vit.h"
 
 #include "bang/model/text.h"
 #include "bang/model/vit_file.h"

@@ -1,7 +1,7 @@
 /* Files that are no vision transformer, or a broken one: all that is wrong is said. */
 #include <math.h>
 
-#include "vit_cases.h"
+#include "named_vit.h"
 
 #include "bang/model/text.h"
 #include "bang/model/vit_file.h"

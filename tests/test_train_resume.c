@@ -189,6 +189,36 @@ static void test_cancel_only_head(void **state)
     close_scene(&s);
 }
 
+/* Pictures that were left out before a stop and are not met again are still counted. */
+static void test_bad_pictures(void **state)
+{
+    scene s;
+    bang_error err = {0};
+    bang_tune_result result;
+    bang_images files;
+    open_scene(&s, *state);
+    write_images(&files, &s.images, *state);
+    assert_int_equal(remove(files.paths[2]), 0);
+    assert_int_equal(remove(files.paths[20]), 0);
+    bang_images_release(&s.images);
+    s.images = files;
+    s.options.feed.skip_bad = 1;
+    s.options.train.in_order = 1;
+    s.options.train.steps = 3; /* of four in an epoch */
+    for (int resume = 0; resume < 2; resume++) {
+        bang_vit_model model;
+        stopper stop = {.after_events = !resume};
+        s.options.train.state.resume = resume;
+        make_model(&model);
+        assert_int_equal(run(&s, &model, &stop, &result, &err), resume ? 0 : BANG_ECANCELLED);
+        assert_int_equal(result.bad, 1 + resume);
+        assert_int_equal(result.resumed_from, resume);
+        bang_text_release(&stop.heard);
+        bang_vit_model_release(&model);
+    }
+    close_scene(&s);
+}
+
 /* A kill leaves the last state that was written whole: one of those of every step. */
 static void on_copy(void *context, const bang_tune_event *event)
 {
@@ -402,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel_after_steps, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_cancel_within, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_cancel_only_head, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_bad_pictures, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_kill, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_other_options, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_perceptron, make_folder, drop_folder),

@@ -3,7 +3,6 @@
 #include "tune_cases.h"
 
 #include "bang/base/file.h"
-#include "bang/store/png.h"
 #include "train/loop.h"
 
 enum { STEPS = 10 };
@@ -119,7 +118,7 @@ static void plain_train(plain *p, const bang_vit_model *model, const bang_images
     const bang_train_options *o = &options->train;
     bang_error err = {0};
     bang_vit_worker_f64 worker;
-    uint32_t partner[PICTURES], order_index[PICTURES];
+    uint32_t partner[PICTURES] = {0}, order_index[PICTURES] = {0};
     double pixels[PICTURES * EDGE * EDGE], y[PICTURES * CLASSES];
     train_order order = {.options = o, .index = order_index, .rows = images->count};
     size_t bytes = model->vit.map.count * sizeof(double);
@@ -417,21 +416,32 @@ static void test_evaluation_and_best(void **state)
     bang_images_release(&validation);
 }
 
-/* The same pictures as files. */
-static void write_images(bang_images *set, const bang_images *from, const char *folder)
+/* Without a step, batches of one epoch are those of the next, unless pictures change. */
+static void test_changes_by_epoch(void **state)
 {
-    bang_error err = {0};
-    *set = (bang_images){.count = from->count, .classes = CLASSES};
-    set->labels = calloc(from->count, sizeof *set->labels);
-    set->paths = calloc(from->count, sizeof *set->paths);
-    for (size_t i = 0; i < from->count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%zu.png", i);
-        set->labels[i] = from->labels[i];
-        set->paths[i] = strdup(in_folder(folder, name));
-        const uint8_t *pixels = (const uint8_t *)from->memory.inputs.data + i * EDGE * EDGE;
-        assert_int_equal(bang_png_write(set->paths[i], pixels, EDGE, EDGE, 1, &err), 0);
+    (void)state;
+    bang_images images;
+    bang_vit_model model;
+    bang_tune_options o = small_options();
+    bang_tune_result result;
+    seen s[2];
+    make_images(&images, PICTURES, 1, 0);
+    o.train.in_order = 1;
+    o.train.rate = 0;
+    for (int head = 0; head < 2; head++) {
+        o.only_head = head;
+        for (int flip = 0; flip < 2; flip++) {
+            o.feed.transform.flip = flip;
+            make_model(&model);
+            train(&model, &images, NULL, o, &s[flip], &result);
+            bang_vit_model_release(&model);
+            for (size_t i = 0; i < 3; i++) /* of whole batches */
+                assert_int_equal(s[flip].loss[i] == s[flip].loss[i + 4], !flip);
+        }
+        assert_true(s[0].loss[0] != s[1].loss[0]);
+        o.feed.seed++;
     }
+    bang_images_release(&images);
 }
 
 /* A training set without some pictures of the one in memory, by hand. */
@@ -522,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_pieces_and_threads),
         cmocka_unit_test(test_kept_features),
         cmocka_unit_test(test_evaluation_and_best),
+        cmocka_unit_test(test_changes_by_epoch),
         cmocka_unit_test_setup_teardown(test_bad_pictures, make_folder, drop_folder),
         cmocka_unit_test(test_refuses),
     };

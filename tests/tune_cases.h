@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "bang/base/random.h"
+#include "bang/store/png.h"
 #include "bang/train/tune.h"
 
 enum { EDGE = 8, CLASSES = 3, PICTURES = 26 };
@@ -56,6 +57,24 @@ static inline void make_images(bang_images *set, size_t count, uint64_t seed, in
         for (size_t p = 0; symmetric && p < EDGE * EDGE; p++)
             if (p % EDGE >= EDGE / 2)
                 pixels[p] = pixels[p / EDGE * EDGE + EDGE - 1 - p % EDGE];
+    }
+}
+
+/* The same pictures as files. */
+static inline void write_images(bang_images *set, const bang_images *from, const char *folder)
+{
+    bang_error err = {0};
+    *set = (bang_images){.count = from->count, .classes = CLASSES};
+    set->labels = calloc(from->count, sizeof *set->labels);
+    set->paths = calloc(from->count, sizeof *set->paths);
+    assert_true(set->labels && set->paths);
+    for (size_t i = 0; i < from->count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%zu.png", i);
+        set->labels[i] = from->labels[i];
+        set->paths[i] = strdup(in_folder(folder, name));
+        const uint8_t *pixels = (const uint8_t *)from->memory.inputs.data + i * EDGE * EDGE;
+        assert_int_equal(bang_png_write(set->paths[i], pixels, EDGE, EDGE, 1, &err), 0);
     }
 }
 

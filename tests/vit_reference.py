@@ -9,8 +9,11 @@ bang computes is checked by code that shares nothing with it:
                                                  names
     vit_reference.py predict OUT.npy MODEL PICTURE ... [KEY=VALUE ...]
                                                  logits; heads, gelu=exact|quick, head=FILE,
-                                                 features=1; pictures (PNG of
-                                                 make_pictures.py) of the model's size
+                                                 features=1, border=N cut from each edge;
+                                                 pictures (PNG of make_pictures.py), then of
+                                                 the model's size
+    vit_reference.py map OUT.npy LOGITS.npy 3,0+2,...
+                                                 column by column the largest of some
     vit_reference.py compare A.npy B.npy TOLERANCE
     vit_reference.py mean OUT.npy A.npy WA B.npy WB ...
 
@@ -171,7 +174,7 @@ def features_of(w, picture, heads, kind):
 
 
 def predict(out, path, *items):
-    o = {"heads": 2, "gelu": "", "head": "", "features": ""}
+    o = {"heads": 2, "gelu": "", "head": "", "features": "", "border": 0}
     pictures = settings(o, items)
     w = load(path)
     h = load(o["head"]) if o["head"] else w
@@ -179,7 +182,9 @@ def predict(out, path, *items):
     kind = o["gelu"] or ("quick" if "visual.proj" in w else "exact")
     rows = []
     for picture in pictures:
-        f = features_of(w, png(picture).astype("f8"), int(o["heads"]), kind)
+        pixels, edge = png(picture).astype("f8"), int(o["border"])
+        pixels = pixels[edge:len(pixels) - edge, edge:pixels.shape[1] - edge]
+        f = features_of(w, pixels, int(o["heads"]), kind)
         rows.append(f if o["features"] else f @ h[name + ".weight"].T + h[name + ".bias"])
     np.save(out, np.array(rows))
 
@@ -198,6 +203,12 @@ def mean(out, *terms):
     np.save(out, sum(np.load(terms[i]) * float(terms[i + 1]) for i in range(0, len(terms), 2)))
 
 
+def mapped(out, logits, columns):
+    logits = np.load(logits)
+    np.save(out, np.stack([logits[:, [int(i) for i in some.split("+")]].max(1)
+                           for some in columns.split(",")], 1))
+
+
 if __name__ == "__main__":
-    {"make": make, "head": head, "predict": predict, "compare": compare,
+    {"make": make, "map": mapped, "head": head, "predict": predict, "compare": compare,
      "mean": mean}[sys.argv[1]](*sys.argv[2:])

@@ -28,7 +28,7 @@ static int open_vits(run *a, bang_error *err)
 {
     const predict_request *r = a->r;
     bang_predict_options options = BANG_PREDICT_OPTIONS_INIT;
-    const bang_vit_model **models = calloc(r->count, sizeof *models);
+    const bang_vit_model **models = calloc(r->count, sizeof(const bang_vit_model *));
     size_t vits = 0;
     if (!models)
         return bang_fail_memory(err);
@@ -134,7 +134,7 @@ static int next_piece(run *a, bang_predicted *some, size_t done, bang_error *err
     }
     size_t vit = 0;
     for (size_t m = 0; m < r->count && more > 0; m++) {
-        if (r->models[m].is_vit) {
+        if (some->outputs && r->models[m].is_vit) {
             a->from[m] = some->outputs[vit++];
             continue;
         }

@@ -108,7 +108,7 @@ static int number_labels(vit_job *j, bang_images *set, const char *source, bang_
 {
     size_t outputs = j->model.vit.config.classes;
     int64_t *place = calloc(set->classes + 1, sizeof *place);
-    long found = place ? classes_find(place, set, &j->model) : -1;
+    long found = place ? classes_find(place, set, j->model.class_names, j->model.class_count) : -1;
     int rc = found < 0 ? bang_fail_memory(err) : 0;
     if (found > 0 && (size_t)found == set->classes) {
         if (classes_renumber(set, place) > 0)

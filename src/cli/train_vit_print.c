@@ -65,7 +65,7 @@ static void print_outcome(const vit_job *j)
                j->pictures / j->seconds, o->threads, o->threads == 1 ? "" : "s", o->piece,
                bytes_text(memory, (double)o->bytes));
     if (o->bad || o->validation_bad)
-        printf("skipped    %zu picture%s that cannot be read, %zu of the validation data\n", o->bad,
+        printf("left out   %zu picture%s that cannot be read, %zu of the validation data\n", o->bad,
                o->bad == 1 ? "" : "s", o->validation_bad);
     if (r->options.steps)
         printf("loss       %.4g\n", o->loss);

@@ -154,7 +154,7 @@ static int open_sources(bang_predictor *p, bang_error *err)
 {
     bang_feed_options options = p->options.feed;
     int rc = 0;
-    options.cache_bytes /= p->source_count;
+    options.cache_bytes /= p->source_count ? p->source_count : 1;
     for (size_t s = 0; s < p->source_count && rc == 0; s++) {
         options.transform = p->sources[s].transform;
         rc = bang_feed_open(&p->sources[s].feed, p->images, &options, err);

@@ -56,6 +56,15 @@ vit make more.safetensors classes=5 seed=5
 run predict --model more.safetensors --data photos -o n.npy --labels y.npy
 rows y.npy
 bang predict --model more.safetensors --data photos -o n.npy --json
+printf 'dog\tthe hound\ncat\tthe cat\nfox\tthe fox\n' >names.txt
+run predict --model vit.safetensors --data photos -o n.npy --labels y.npy --classes names.txt
+rows y.npy
+run predict --model vit.safetensors photos/cat/0000.png --classes names.txt
+printf 'dog\nwolf\n\nfox\tA\nfox\tB\n' >names.txt
+run predict --model vit.safetensors --data photos -o n.npy --classes names.txt
+printf 'dog\nwolf\nfox\nfox\n' >names.txt
+run predict --model vit.safetensors --data photos -o n.npy --classes names.txt
+run predict --model more.safetensors --model vit.safetensors --data photos -o n.npy --classes names.txt
 vit make turned.safetensors classes=4 names=cat,dog,owl,fox seed=6
 run predict --model named.safetensors --model turned.safetensors --data photos -o n.npy
 
@@ -108,3 +117,19 @@ run predict --model vit.safetensors --model more.safetensors --data nowhere.csv 
 run predict --model vit.safetensors --model small.safetensors --data photos --features -o p.npy
 run predict --model vit.safetensors --activation relu --data photos -o p.npy
 run predict --model y.npy --data photos -o p.npy
+
+# perceptron and ViT in one ensemble
+# shellcheck source=/dev/null
+. "$here/digits.inc"
+bang train --data multicolor --epochs 5 --batch 20 -q -o mlp.safetensors
+vit make ten.safetensors image=42 patch=14 classes=10 seed=7
+for name in mlp ten; do
+    bang predict --model $name.safetensors --data multicolor:split=test -o $name.npy -q
+done
+run predict --model ten.safetensors --model mlp.safetensors --data multicolor:split=test -o both.npy --batch 7
+vit mean expected.npy mlp.npy 0.5 ten.npy 0.5
+vit compare both.npy expected.npy 1e-6
+bang predict --model mlp.safetensors --model ten.safetensors --data multicolor:split=test -o again.npy -q
+cmp both.npy again.npy && echo same
+run predict --model mlp.safetensors --model vit.safetensors --head head.safetensors --data photos -o p.npy
+run predict --model mlp.safetensors --head head.safetensors --data multicolor --features -o p.npy

@@ -54,6 +54,9 @@ run train --init tuned.safetensors --data photos --val more --only-head --steps 
 bang diff tuned.safetensors head.safetensors --json | $python -c 'import json, sys
 for t in json.load(sys.stdin)["tensors"]:
     if t["max_abs"]: print(t["name"])'
+# at another size the positions are moved to its grid
+run train --init tuned.safetensors --image-size 24 --data photos --steps 2 --batch 8 -o large.safetensors | hide
+run train --init tuned.safetensors --image-size 23 --data photos -o d
 
 # labels follow the names of the head
 vit make named.safetensors image=16 classes=4 names=fox,owl,dog,cat seed=5
@@ -114,7 +117,7 @@ echo broken >photos/dog/0005.png
 (long -o whole.safetensors --log whole.jsonl)
 ls -- *.state 2>&1
 rm -f part.safetensors
-for again in 1 2 3; do
+for _ in 1 2 3; do
     long -o part.safetensors --log part.jsonl --state-minutes 0 --resume &
     until_there $! part.safetensors.state
     kill -s KILL $!

@@ -1,0 +1,19 @@
+/* The ways to compute a product that bang_product_run chooses from. */
+#ifndef BANG_SRC_TENSOR_PRODUCT_KINDS_H
+#define BANG_SRC_TENSOR_PRODUCT_KINDS_H
+
+#include "bang/tensor/product.h"
+
+/* Our own, one for each kind of vector instructions. */
+void bang_product_portable_f32(const bang_product_f32 *p, float *scratch);
+void bang_product_portable_f64(const bang_product_f64 *p, double *scratch);
+#if defined(__x86_64__)
+void bang_product_avx2_f32(const bang_product_f32 *p, float *scratch);
+void bang_product_avx2_f64(const bang_product_f64 *p, double *scratch);
+#endif
+
+/* By OpenBLAS; scratch is not used. */
+void bang_product_blas_f32(const bang_product_f32 *p, float *scratch);
+void bang_product_blas_f64(const bang_product_f64 *p, double *scratch);
+
+#endif
