@@ -102,18 +102,19 @@ static inline __attribute__((always_inline)) VECTOR NAME(gelu_share)(VECTOR x, V
     return NAME(choose)(u < 0, e * inverse, inverse);
 }
 
-/* Beyond 60 a share is 0 or 1 and stays so; -60*0 is 0 where infinity is not. */
+/* Beyond this a share is 0 or 1 and stays so; -60*0 is 0 where infinity is not. */
+#define FAR ((REAL)(REAL_BITS == 32 ? 60 : 500))
 static inline __attribute__((always_inline)) VECTOR NAME(gelu)(VECTOR x, const bang_gelu kind)
 {
-    VECTOR slope, from = NAME(above)(x, -60);
-    return from * NAME(gelu_share)(NAME(below)(from, 60), &slope, kind);
+    VECTOR slope, from = NAME(above)(x, -FAR);
+    return from * NAME(gelu_share)(NAME(below)(from, FAR), &slope, kind);
 }
 
 static inline __attribute__((always_inline)) VECTOR NAME(gelu_slope)(VECTOR x, VECTOR *activated,
                                                                      const bang_gelu kind)
 {
-    VECTOR slope, from = NAME(above)(x, -60);
-    VECTOR share = NAME(gelu_share)(NAME(below)(from, 60), &slope, kind);
+    VECTOR slope, from = NAME(above)(x, -FAR);
+    VECTOR share = NAME(gelu_share)(NAME(below)(from, FAR), &slope, kind);
     *activated = from * share;
     return share + slope;
 }

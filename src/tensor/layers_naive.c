@@ -24,18 +24,18 @@ double bang_naive_gelu(double x, bang_gelu kind)
     return x == -INFINITY ? 0 : x * gelu_share(x, kind);
 }
 
+/* s(x) + x s'(x); where s = 1/(1 + exp(-u)), s' is u' s(u) s(-u). */
 double bang_naive_gelu_slope(double x, bang_gelu kind)
 {
-    double s = gelu_share(x, kind), inner = 0; /* inner: x s'(x) */
+    double s = gelu_share(x, kind);
     if (isinf(x))
         return x > 0;
     if (kind == BANG_GELU_QUICK)
-        inner = quick * x * s * (1 - s);
-    else if (kind == BANG_GELU_TANH)
-        inner = s < 1 ? 2 * root_two_pi * x * (1 + 3 * cubic * x * x) * s * (1 - s) : 0;
-    else
-        inner = x * root_half_pi * exp(-0.5 * x * x);
-    return s + inner;
+        return s + quick * x * s * gelu_share(-x, kind);
+    if (kind == BANG_GELU_EXACT)
+        return s + x * root_half_pi * exp(-0.5 * x * x);
+    double rest = gelu_share(-x, kind);
+    return rest > 0 && s > 0 ? s + 2 * root_two_pi * x * (1 + 3 * cubic * x * x) * s * rest : s;
 }
 
 #define REAL float

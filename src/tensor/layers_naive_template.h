@@ -173,7 +173,7 @@ static void NAME(unit_forward)(REAL *out, REAL *length, const REAL *x, size_t ro
         double root = sqrt(NAME(square_sum)(x, width));
         length[i] = (REAL)root;
         for (size_t j = 0; j < width; j++)
-            out[j] = root > 0 ? (REAL)((double)x[j] / root) : 0;
+            out[j] = root == 0 ? 0 : (REAL)((double)x[j] / root);
     }
 }
 
@@ -186,7 +186,7 @@ static void NAME(unit_backward)(REAL *x_gradient, const REAL *out_gradient, cons
             dot += (double)out[j] * (double)out_gradient[j];
         for (size_t j = 0; j < width; j++)
             x_gradient[j] =
-                root > 0 ? (REAL)(((double)out_gradient[j] - (double)out[j] * dot) / root) : 0;
+                root == 0 ? 0 : (REAL)(((double)out_gradient[j] - (double)out[j] * dot) / root);
     }
 }
 

@@ -26,45 +26,9 @@ enum {
     NAME(group) = 8            /* panels of A that are packed together, from rows of 48 numbers */
 };
 
-#define TILE(rows)                                                                                 \
-    static __attribute__((noinline)) void NAME(packed_##rows)(                                     \
-        REAL * c, size_t c_row, const REAL *a, size_t a_row, size_t a_column, const REAL *b,       \
-        size_t depth, const NAME(finish) * finish)                                                 \
-    {                                                                                              \
-        (void)a_row, (void)a_column;                                                               \
-        NAME(tile)(rows, c, c_row, a, 1, 6, b, 2 * L, depth, finish);                              \
-    }                                                                                              \
-    static __attribute__((noinline)) void NAME(plain_##rows)(                                      \
-        REAL * c, size_t c_row, const REAL *a, size_t a_row, size_t a_column, const REAL *b,       \
-        size_t depth, const NAME(finish) * finish)                                                 \
-    {                                                                                              \
-        (void)a_column;                                                                            \
-        NAME(tile)(rows, c, c_row, a, a_row, 1, b, 2 * L, depth, finish);                          \
-    }                                                                                              \
-    static __attribute__((noinline)) void NAME(turned_##rows)(                                     \
-        REAL * c, size_t c_row, const REAL *a, size_t a_row, size_t a_column, const REAL *b,       \
-        size_t depth, const NAME(finish) * finish)                                                 \
-    {                                                                                              \
-        NAME(tile)(rows, c, c_row, a, a_row, a_column, b, 2 * L, depth, finish);                   \
-    }
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-#undef TILE
-
-typedef void NAME(tile_call)(REAL *c, size_t c_row, const REAL *a, size_t a_row, size_t a_column,
-                             const REAL *b, size_t depth, const NAME(finish) * finish);
-static NAME(tile_call) *const NAME(tiles)[3][7] = {
-    {NULL, NAME(packed_1), NAME(packed_2), NAME(packed_3), NAME(packed_4), NAME(packed_5),
-     NAME(packed_6)},
-    {NULL, NAME(plain_1), NAME(plain_2), NAME(plain_3), NAME(plain_4), NAME(plain_5),
-     NAME(plain_6)},
-    {NULL, NAME(turned_1), NAME(turned_2), NAME(turned_3), NAME(turned_4), NAME(turned_5),
-     NAME(turned_6)},
-};
+TILES(packed, 1, 6, 2 * L)
+TILES(plain, a_row, 1, 2 * L)
+TILES(turned, 1, a_column, 2 * L)
 
 /* A slice of B's columns `from` and following, zeros beyond n. */
 static void NAME(copy_panel)(REAL *out, const PRODUCT *p, size_t from, size_t slice, size_t depth)
@@ -222,11 +186,11 @@ static void NAME(panel_of)(const NAME(part) * s, const REAL *b, size_t from, NAM
         NAME(ask)(ahead);
         if (edge) {
             REAL *aside = (REAL *)(void *)block;
-            s->tiles[rows](aside, 2 * L, a, s->a_row, s->a_column, b, s->depth, NULL);
+            s->tiles[rows](aside, 2 * L, a, s->a_row, s->a_column, b, 2 * L, s->depth, NULL);
             NAME(finish_edge)(p, aside, row, rows, from, s->first, s->last);
             continue;
         }
-        s->tiles[rows](c, p->c_row, a, s->a_row, s->a_column, b, s->depth, &finish);
+        s->tiles[rows](c, p->c_row, a, s->a_row, s->a_column, b, 2 * L, s->depth, &finish);
         finish.residual += finish.residual ? 6 * p->residual_row : 0;
         if (s->last && p->activated)
             NAME(activate)(p->activated + row * p->c_row + from, c, p->c_row, rows, p->gelu);
@@ -251,7 +215,7 @@ void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
             s.a = p->a + s.row * p->a_row + slice * p->a_column;
             s.a_row = p->a_row;
             s.a_column = p->a_column;
-            s.tiles = NAME(tiles)[packed ? 0 : p->a_column == 1 ? 1 : 2];
+            s.tiles = packed ? NAME(packed) : p->a_column == 1 ? NAME(plain) : NAME(turned);
             if (packed) {
                 if (p->a_row == 1)
                     NAME(pack_columns)(scratch, s.a, p->a_column, s.rows, s.depth);
@@ -272,6 +236,9 @@ void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
 
 #undef L
 #undef VECTOR
+#undef TILE
+#undef TILES
+#undef FAR
 #undef LOG2_E
 #undef REAL
 #undef REAL_BITS

@@ -109,3 +109,28 @@ NAME(tile)(const int rows, REAL *c, size_t c_row, const REAL *a, size_t a_row, s
 #undef KEEP
 }
 #undef ROWS
+
+/* Each number of rows as a function of its own, for A in a packed panel (its rows are 1
+ * apart and its columns 6), with rows in one piece, and with columns in one piece. */
+typedef void NAME(tile_call)(REAL *c, size_t c_row, const REAL *a, size_t a_row, size_t a_column,
+                             const REAL *b, size_t b_row, size_t depth,
+                             const NAME(finish) * finish);
+#define TILE(kind, rows, a_row_is, a_column_is, b_row_is)                                          \
+    static __attribute__((noinline)) void NAME(kind##_##rows)(                                     \
+        REAL * c, size_t c_row, const REAL *a, size_t a_row, size_t a_column, const REAL *b,       \
+        size_t b_row, size_t depth, const NAME(finish) * finish)                                   \
+    {                                                                                              \
+        (void)a_row, (void)a_column, (void)b_row;                                                  \
+        NAME(tile)(rows, c, c_row, a, a_row_is, a_column_is, b, b_row_is, depth, finish);          \
+    }
+#define TILES(kind, ...)                                                                           \
+    TILE(kind, 1, __VA_ARGS__)                                                                     \
+    TILE(kind, 2, __VA_ARGS__)                                                                     \
+    TILE(kind, 3, __VA_ARGS__)                                                                     \
+    TILE(kind, 4, __VA_ARGS__)                                                                     \
+    TILE(kind, 5, __VA_ARGS__)                                                                     \
+    TILE(kind, 6, __VA_ARGS__)                                                                     \
+    static NAME(tile_call) *const NAME(kind)[7] = {                                                \
+        NULL,           NAME(kind##_1), NAME(kind##_2), NAME(kind##_3),                            \
+        NAME(kind##_4), NAME(kind##_5), NAME(kind##_6),                                            \
+    };

@@ -29,7 +29,7 @@ static inline void NAME(turn_eight)(float *out, size_t out_row, const float *in,
 
 /* Sixteen rows, `row` apart, become a panel (depth, 16). Whole lines of the cache at a
  * time: rows often lie so that few of their lines fit into the cache together. */
-static size_t NAME(turn_panel)(float *out, const float *in, size_t row, size_t depth)
+static inline size_t NAME(turn_panel)(float *out, const float *in, size_t row, size_t depth)
 {
     size_t j = 0;
     for (; j + 16 <= depth; j += 16)
@@ -44,7 +44,7 @@ static size_t NAME(turn_panel)(float *out, const float *in, size_t row, size_t d
 }
 
 /* Six rows become a panel (depth, 6). */
-static size_t NAME(turn_six)(float *out, const float *in, size_t row, size_t depth)
+static inline size_t NAME(turn_six)(float *out, const float *in, size_t row, size_t depth)
 {
     size_t j = 0;
     for (; j + 8 <= depth; j += 8, in += 8, out += 48) {
@@ -74,7 +74,7 @@ static size_t NAME(turn_six)(float *out, const float *in, size_t row, size_t dep
     return j;
 }
 #else
-static size_t NAME(turn_panel)(REAL *out, const REAL *in, size_t row, size_t depth)
+static inline size_t NAME(turn_panel)(REAL *out, const REAL *in, size_t row, size_t depth)
 {
     for (size_t j = 0; j < depth; j++)
         for (size_t i = 0; i < 2 * L; i++)
@@ -82,7 +82,7 @@ static size_t NAME(turn_panel)(REAL *out, const REAL *in, size_t row, size_t dep
     return depth;
 }
 
-static size_t NAME(turn_six)(REAL *out, const REAL *in, size_t row, size_t depth)
+static inline size_t NAME(turn_six)(REAL *out, const REAL *in, size_t row, size_t depth)
 {
     for (size_t j = 0; j < depth; j++)
         for (size_t i = 0; i < 6; i++)

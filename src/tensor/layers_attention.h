@@ -1,0 +1,361 @@
+/* Attention of one image or text, head by head, after layers_math.h and
+ * product_turn.h, with their macros and ATTENTION, the struct of it.
+ *
+ * Scores are kept transposed, keys down and queries across: a panel of as many
+ * queries as two vectors hold is one column of blocks, the softmax over keys is
+ * then a loop over vectors without any sum inside one, and the panel stays in the
+ * first cache from the scores to the sums of values.
+ */
+TILES(rows, a_row, 1, b_row)
+TILES(columns, 1, a_column, b_row)
+
+/* Of one vector across: C (rows, L) = A (rows, depth) B (depth, L) for 12 rows or
+ * fewer, A with rows in one piece, B's rows two vectors apart. */
+#define TWELVE(do)                                                                                 \
+    do                                                                                             \
+    (0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
+static inline __attribute__((always_inline)) void NAME(narrow)(const int rows, REAL *c,
+                                                               size_t c_row, const REAL *a,
+                                                               size_t a_row, const REAL *b,
+                                                               size_t depth)
+{
+#define ZERO(i) VECTOR c##i = {0};
+    TWELVE(ZERO)
+#undef ZERO
+    for (size_t j = 0; j < depth; j++, a++, b += 2 * L) {
+        VECTOR x = NAME(load)(b);
+#define MULTIPLY(i)                                                                                \
+    if (rows > i)                                                                                  \
+        c##i += NAME(spread)(a[i * a_row]) * x;
+        TWELVE(MULTIPLY)
+#undef MULTIPLY
+    }
+#define KEEP(i)                                                                                    \
+    if (rows > i)                                                                                  \
+        NAME(store)(c + i * c_row, c##i);
+    TWELVE(KEEP)
+#undef KEEP
+}
+#undef TWELVE
+
+static __attribute__((noinline)) void NAME(narrow_12)(REAL *c, size_t c_row, const REAL *a,
+                                                      size_t a_row, const REAL *b, size_t depth)
+{
+    NAME(narrow)(12, c, c_row, a, a_row, b, depth);
+}
+
+static __attribute__((noinline)) void NAME(narrow_5)(REAL *c, size_t c_row, const REAL *a,
+                                                     size_t a_row, const REAL *b, size_t depth)
+{
+    NAME(narrow)(5, c, c_row, a, a_row, b, depth);
+}
+
+static __attribute__((noinline)) void NAME(narrow_1)(REAL *c, size_t c_row, const REAL *a,
+                                                     size_t a_row, const REAL *b, size_t depth)
+{
+    NAME(narrow)(1, c, c_row, a, a_row, b, depth);
+}
+
+/* ln(x) of x >= 1 to 1e-7: x = 2^e m with m in [3/4, 3/2), and ln(m) is the series of
+ * 2 artanh((m - 1)/(m + 1)). */
+static inline VECTOR NAME(logarithm)(VECTOR x)
+{
+#if REAL_BITS == 32
+    NAME(bits) high = (NAME(bits))x - 0x3f400000, exponent = high >> 23;
+    VECTOR m = (VECTOR)((high & 0x7fffff) + 0x3f400000);
+    VECTOR s = (m - 1) / (m + 1), square = s * s;
+    VECTOR y = square * (2.0f / 9) + 2.0f / 7;
+    y = y * square + 2.0f / 5;
+    y = y * square + 2.0f / 3;
+    y = (y * square + 2) * s;
+    y += __builtin_convertvector(exponent, VECTOR) * 0.69314718056f;
+    return y + (x - x); /* what is not finite shows */
+#else
+    for (size_t i = 0; i < L; i++)
+        x[i] = log(x[i]);
+    return x;
+#endif
+}
+
+/* scores (count, 2 L), rows `row` apart: keys times a panel of queries (width, 2 L). */
+static void NAME(score_panel)(REAL *scores, size_t row, const REAL *keys, size_t key_row,
+                              const REAL *panel, size_t width, size_t count, size_t queries)
+{
+    size_t i = 0;
+    if (queries > L) {
+        for (; i + 6 <= count; i += 6)
+            NAME(rows_6)
+        (scores + i * row, row, keys + i * key_row, key_row, 1, panel, 2 * L, width, NULL);
+        if (i < count)
+            NAME(rows)
+        [count - i](scores + i * row, row, keys + i * key_row, key_row, 1, panel, 2 * L, width,
+                    NULL);
+        return;
+    }
+    for (; i + 12 <= count; i += 12)
+        NAME(narrow_12)(scores + i * row, row, keys + i * key_row, key_row, panel, width);
+    for (; i + 5 <= count; i += 5)
+        NAME(narrow_5)(scores + i * row, row, keys + i * key_row, key_row, panel, width);
+    for (; i < count; i++)
+        NAME(narrow_1)(scores + i * row, row, keys + i * key_row, key_row, panel, width);
+}
+
+/* C (rows, width) (+)= A B, B in panels that lie `b_panel` apart. A is given by the tiles
+ * and its strides. What of a last panel is beyond width goes aside. */
+static void NAME(product_panels)(REAL *c, size_t c_row, NAME(tile_call) *const *tiles,
+                                 const REAL *a, size_t a_row, size_t a_column, const REAL *b,
+                                 size_t b_row, size_t b_panel, size_t rows, size_t width,
+                                 size_t depth, int add)
+{
+    NAME(finish) finish = {.add = add};
+    for (size_t j = 0; j < width; j += 2 * L, b += b_panel)
+        for (size_t i = 0; i < rows; i += 6) {
+            size_t some = rows - i < 6 ? rows - i : 6, columns = width - j;
+            REAL *to = c + i * c_row + j;
+            const REAL *from = a + i * a_row;
+            if (columns >= 2 * L) {
+                tiles[some](to, c_row, from, a_row, a_column, b, b_row, depth, &finish);
+                continue;
+            }
+            VECTOR aside[12];
+            REAL *block = (REAL *)(void *)aside;
+            tiles[some](block, 2 * L, from, a_row, a_column, b, b_row, depth, NULL);
+            for (size_t y = 0; y < some; y++)
+                for (size_t x = 0; x < columns; x++)
+                    to[y * c_row + x] = block[y * 2 * L + x] + (add ? to[y * c_row + x] : 0);
+        }
+}
+
+/* rows of width numbers as panels (width/(2 L), rows, 2 L), filled up with zeros. */
+static void NAME(make_panels)(REAL *out, const REAL *in, size_t in_row, size_t rows, size_t width)
+{
+    for (size_t j = 0; j < width; j += 2 * L)
+        for (size_t i = 0; i < rows; i++, out += 2 * L) {
+            const REAL *from = in + i * in_row + j;
+            if (j + 2 * L <= width) {
+                NAME(store)(out, NAME(load)(from));
+                NAME(store)(out + L, NAME(load)(from + L));
+                continue;
+            }
+            memset(out, 0, 2 * L * sizeof *out);
+            memcpy(out, from, (width - j) * sizeof *out);
+        }
+}
+
+/* Up to 2 L rows of width numbers become a panel (width, 2 L), filled up with zeros. */
+static void NAME(turn_rows)(REAL *out, const REAL *in, size_t in_row, size_t rows, size_t width)
+{
+    size_t j = 0;
+    if (rows >= 2 * L)
+        j = NAME(turn_panel)(out, in, in_row, width);
+    for (; j < width; j++) {
+        for (size_t i = 0; i < rows; i++)
+            out[j * 2 * L + i] = in[i * in_row + j];
+        for (size_t i = rows; i < 2 * L; i++)
+            out[j * 2 * L + i] = 0;
+    }
+}
+
+/* Rows of B for the tiles: where they lie, or as panels in `room` if they are many,
+ * so that they would fall on each other in the cache, or if a panel would reach over
+ * their ends. */
+typedef struct NAME(panels) {
+    const REAL *at;
+    size_t row, panel;
+} NAME(panels);
+
+static NAME(panels)
+    NAME(panels_of)(REAL *room, const REAL *in, size_t in_row, size_t rows, size_t width)
+{
+    if (rows <= 32 && width % (2 * L) == 0)
+        return (NAME(panels)){in, in_row, 2 * L};
+    NAME(make_panels)(room, in, in_row, rows, width);
+    return (NAME(panels)){room, 2 * L, rows * 2 * L};
+}
+
+/* Keys beyond the query do not count: lane l of a panel is query first + l. */
+static void NAME(mask)(REAL *scores, size_t row, size_t first, size_t count, REAL value)
+{
+    for (size_t i = first + 1; i < count; i++)
+        for (size_t l = 0; l < i - first; l++)
+            scores[i * row + l] = value;
+}
+
+static inline VECTOR NAME(larger)(VECTOR x, VECTOR y)
+{
+#if defined(__AVX2__) && REAL_BITS == 32
+    return _mm256_max_ps(x, y);
+#else
+    return NAME(choose)(x > y, x, y);
+#endif
+}
+
+/* One vector across: scores become exp(factor score - most), with `most` the largest
+ * of factor score. Returns their sums; most is left in log_sum with the sum's logarithm
+ * added. */
+static inline __attribute__((always_inline)) VECTOR
+NAME(softmax)(REAL *scores, size_t row, size_t count, REAL factor, REAL *log_sum)
+{
+    VECTOR most = NAME(load)(scores), sum = {0}, scale = NAME(spread)(factor * LOG2_E);
+    for (size_t i = 1; i < count; i++)
+        most = NAME(larger)(NAME(load)(scores + i * row), most);
+    VECTOR less = most * scale;
+    for (size_t i = 0; i < count; i++) {
+        VECTOR p = NAME(power)(NAME(load)(scores + i * row) * scale - less);
+        NAME(store)(scores + i * row, p);
+        sum += p;
+    }
+    NAME(store)(log_sum, most * factor + NAME(logarithm)(sum));
+    return sum;
+}
+
+static void NAME(attention_head)(const ATTENTION *a, size_t head)
+{
+    size_t width = a->width, all = a->heads * width, step = 3 * all; /* from token to token */
+    const REAL *queries = a->qkv + head * width, *keys = queries + all, *values = keys + all;
+    REAL factor = (REAL)(1 / sqrt((double)width)), *panel = a->scratch;
+    REAL *scores = panel + 2 * L * width, *room = scores + 2 * L * a->tokens;
+    NAME(panels) v = NAME(panels_of)(room, values, step, a->tokens, width);
+    for (size_t first = 0; first < a->queries; first += 2 * L) {
+        size_t some = a->queries - first < 2 * L ? a->queries - first : 2 * L;
+        size_t seen = a->causal && first + some < a->tokens ? first + some : a->tokens;
+        REAL *out = a->out + first * all + head * width, sums[2 * NAME(lanes)];
+        VECTOR inverse[2];
+        NAME(turn_rows)(panel, queries + first * step, step, some, width);
+        NAME(score_panel)(scores, 2 * L, keys, step, panel, width, seen, some);
+        if (a->causal)
+            NAME(mask)(scores, 2 * L, first, seen, -INFINITY);
+        for (size_t half = 0; half * L < some; half++)
+            inverse[half] =
+                1 / NAME(softmax)(scores + half * L, 2 * L, seen, factor, sums + half * L);
+        memcpy(a->sums + head * a->queries + first, sums, some * sizeof *sums);
+        NAME(product_panels)
+        (out, all, NAME(columns), scores, 1, 2 * L, v.at, v.row, v.panel, some, width, seen, 0);
+        for (size_t i = 0; i < some; i++, out += all) {
+            REAL share = inverse[i / L][i % L];
+            VECTOR x = NAME(spread)(share);
+            size_t j = 0;
+            for (; j + L <= width; j += L)
+                NAME(store)(out + j, NAME(load)(out + j) * x);
+            for (; j < width; j++)
+                out[j] *= share;
+        }
+    }
+}
+
+static void NAME(attention_forward)(const ATTENTION *a)
+{
+    for (size_t head = 0; head < a->heads; head++)
+        NAME(attention_head)(a, head);
+}
+
+/* The way back takes a block of several panels of queries before it adds to the
+ * gradients of keys and values, as each such addition reads and writes them. Rows of
+ * a block are an odd number of panels apart, not to fall on each other in the cache. */
+enum { NAME(block) = 7 * NAME(panel) };
+
+typedef struct NAME(back) {
+    const ATTENTION *a;
+    const REAL *queries, *keys, *values; /* of the head */
+    const REAL *gradient;                /* of its out */
+    REAL *dq, *dk, *dv;
+    const REAL *sums;
+    size_t step, all;
+    REAL factor;
+    NAME(panels) k;
+    REAL *panel, *other;   /* (width, 2 L) queries and gradients */
+    REAL *scores, *slopes; /* (tokens, block) softmax, and gradient of the scores */
+    size_t row;            /* of these two */
+} NAME(back);
+
+/* One vector across: scores become the softmax P, slopes, which hold P's gradient G,
+ * factor P (G - sum of P G). */
+static inline __attribute__((always_inline)) void
+NAME(slope)(REAL *scores, REAL *slopes, size_t row, size_t count, REAL factor, const REAL *log_sum)
+{
+    VECTOR scale = NAME(spread)(factor * LOG2_E), less = NAME(load)(log_sum) * LOG2_E, dot = {0};
+    for (size_t i = 0; i < count; i++) {
+        VECTOR p = NAME(power)(NAME(load)(scores + i * row) * scale - less);
+        NAME(store)(scores + i * row, p);
+        dot += p * NAME(load)(slopes + i * row);
+    }
+    for (size_t i = 0; i < count; i++) {
+        VECTOR p = NAME(load)(scores + i * row) * factor;
+        NAME(store)(slopes + i * row, p * (NAME(load)(slopes + i * row) - dot));
+    }
+}
+
+/* Softmax, gradient of the scores and gradient of the queries for one panel whose
+ * first query is given; `lane` is where it begins in the block, which sees `seen` keys. */
+static void NAME(back_panel)(const NAME(back) * s, size_t first, size_t some, size_t lane,
+                             size_t seen)
+{
+    const ATTENTION *a = s->a;
+    REAL *scores = s->scores + lane, *slopes = s->slopes + lane, sums[2 * NAME(lanes)] = {0};
+    size_t count = a->causal && first + some < seen ? first + some : seen;
+    NAME(turn_rows)(s->panel, s->queries + first * s->step, s->step, some, a->width);
+    NAME(turn_rows)(s->other, s->gradient + first * s->all, s->all, some, a->width);
+    NAME(score_panel)(scores, s->row, s->keys, s->step, s->panel, a->width, count, some);
+    NAME(score_panel)(slopes, s->row, s->values, s->step, s->other, a->width, count, some);
+    memcpy(sums, s->sums + first, some * sizeof *sums);
+    if (a->causal)
+        NAME(mask)(scores, s->row, first, count, -INFINITY);
+    for (size_t half = 0; half < some; half += L)
+        NAME(slope)(scores + half, slopes + half, s->row, count, s->factor, sums + half);
+    for (size_t i = count; i < seen; i++) {
+        memset(scores + i * s->row, 0, some * sizeof *scores);
+        memset(slopes + i * s->row, 0, some * sizeof *slopes);
+    }
+    NAME(product_panels)
+    (s->dq + first * s->step, s->step, NAME(columns), slopes, 1, s->row, s->k.at, s->k.row,
+     s->k.panel, some, a->width, count, 0);
+}
+
+static void NAME(attention_head_back)(const ATTENTION *a, size_t head)
+{
+    size_t width = a->width, all = a->heads * width, wide = (width + 2 * L - 1) / (2 * L) * 2 * L;
+    NAME(back) s = {.a = a, .step = 3 * all, .all = all};
+    size_t panels = (a->queries + 2 * L - 1) / (2 * L);
+    panels = panels < NAME(block) / (2 * L) ? panels : NAME(block) / (2 * L);
+    s.row = (panels | 1) * 2 * L;
+    s.queries = a->qkv + head * width, s.keys = s.queries + all, s.values = s.keys + all;
+    s.dq = a->qkv_gradient + head * width, s.dk = s.dq + all, s.dv = s.dk + all;
+    s.gradient = a->out_gradient + head * width;
+    s.sums = a->sums + head * a->queries;
+    s.factor = (REAL)(1 / sqrt((double)width));
+    s.panel = a->scratch, s.other = s.panel + 2 * L * width;
+    s.scores = s.other + 2 * L * width, s.slopes = s.scores + a->tokens * s.row;
+    REAL *key_room = s.slopes + a->tokens * s.row, *query_room = key_room + a->tokens * wide;
+    REAL *out_room = query_room + NAME(block) * wide;
+    s.k = NAME(panels_of)(key_room, s.keys, s.step, a->tokens, width);
+    /* what no block writes */
+    for (size_t i = a->causal ? 0 : a->tokens; i < a->tokens; i++) {
+        memset(s.dk + i * s.step, 0, width * sizeof *s.dk);
+        memset(s.dv + i * s.step, 0, width * sizeof *s.dv);
+    }
+    for (size_t i = a->queries; i < a->tokens; i++)
+        memset(s.dq + i * s.step, 0, width * sizeof *s.dq);
+    for (size_t from = 0; from < a->queries; from += panels * 2 * L) {
+        size_t count = a->queries - from < panels * 2 * L ? a->queries - from : panels * 2 * L;
+        size_t seen = a->causal && from + count < a->tokens ? from + count : a->tokens;
+        NAME(panels)
+        q = NAME(panels_of)(query_room, s.queries + from * s.step, s.step, count, width);
+        NAME(panels) g = NAME(panels_of)(out_room, s.gradient + from * all, all, count, width);
+        int add = a->causal || from;
+        for (size_t lane = 0; lane < count; lane += 2 * L)
+            NAME(back_panel)
+        (&s, from + lane, count - lane < 2 * L ? count - lane : 2 * L, lane, seen);
+        NAME(product_panels)
+        (s.dk, s.step, NAME(rows), s.slopes, s.row, 1, q.at, q.row, q.panel, seen, width, count,
+         add);
+        NAME(product_panels)
+        (s.dv, s.step, NAME(rows), s.scores, s.row, 1, g.at, g.row, g.panel, seen, width, count,
+         add);
+    }
+}
+
+static void NAME(attention_backward)(const ATTENTION *a)
+{
+    for (size_t head = 0; head < a->heads; head++)
+        NAME(attention_head_back)(a, head);
+}
