@@ -245,6 +245,33 @@ static void test_float(void **state)
     }
 }
 
+/* What an image gives does not depend on its neighbours, bit for bit. */
+static void test_alone(void **state)
+{
+    (void)state;
+    for (int k = 0; k < VIT_CASES; k++) {
+        fixture f;
+        bang_error err = {0};
+        start(&f, k);
+        size_t classes = f.config.classes, size = vit_pixels(&f.config);
+        float *weights = vit_floats(f.weights, f.map.count);
+        float *pixels = vit_floats(f.pixels, IMAGES * size);
+        bang_vit_worker_f32 all, one;
+        assert_int_equal(bang_vit_worker_init_f32(&all, &f.config, IMAGES, BANG_VIT_TRAIN, &err),
+                         0);
+        assert_int_equal(bang_vit_worker_init_f32(&one, &f.config, 1, BANG_VIT_PREDICT, &err), 0);
+        bang_vit_forward_f32(&all, weights, pixels, IMAGES);
+        for (size_t i = 0; i < IMAGES; i++) {
+            bang_vit_forward_f32(&one, weights, pixels + i * size, 1);
+            assert_memory_equal(one.logits, all.logits + i * classes, classes * sizeof(float));
+        }
+        bang_vit_worker_release_f32(&all);
+        bang_vit_worker_release_f32(&one);
+        free(weights), free(pixels);
+        stop(&f);
+    }
+}
+
 /* The tensors lie one after the other, with the shapes that were asked for. */
 static void test_map(void **state)
 {
@@ -453,9 +480,9 @@ int main(void)
         cmocka_unit_test(test_forward),   cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_ways),      cmocka_unit_test(test_only_head),
         cmocka_unit_test(test_no_images), cmocka_unit_test(test_float),
-        cmocka_unit_test(test_map),       cmocka_unit_test(test_check),
-        cmocka_unit_test(test_randomise), cmocka_unit_test(test_new_head),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_alone),     cmocka_unit_test(test_map),
+        cmocka_unit_test(test_check),     cmocka_unit_test(test_randomise),
+        cmocka_unit_test(test_new_head),  cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@
 #include "bang/report/figure.h"
 #include "bang/report/report.h"
 #include "bang/store/checkpoint.h"
+#include "bang/store/gzip.h"
 #include "bang/store/idx.h"
 #include "bang/store/image.h"
 #include "bang/store/npy.h"

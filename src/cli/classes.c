@@ -9,25 +9,28 @@ static int by_name(const void *left, const void *right)
 }
 
 /* Names are many where there are many classes: sorted. */
-long classes_find(int64_t *place, const bang_images *set, const bang_vit_model *model)
+long classes_find(int64_t *place, const bang_images *set, char *const *names, size_t count)
 {
     long found = 0;
     for (size_t i = 0; i < set->classes; i++)
         place[i] = -1;
-    if (!set->class_names || model->class_count == 0)
+    if (!set->class_names || count == 0)
         return 0;
-    char *const **sorted = calloc(model->class_count, sizeof *sorted);
+    char *const **sorted = calloc(count, sizeof *sorted);
     if (!sorted)
         return -1;
-    for (size_t i = 0; i < model->class_count; i++)
-        sorted[i] = &model->class_names[i];
-    qsort((void *)sorted, model->class_count, sizeof *sorted, by_name);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &names[i];
+    qsort((void *)sorted, count, sizeof *sorted, by_name);
     for (size_t i = 0; i < set->classes; i++) {
         char *const *name = &set->class_names[i];
-        char *const *const *hit = bsearch((const void *)&name, (const void *)sorted,
-                                          model->class_count, sizeof *sorted, by_name);
-        place[i] = hit ? *hit - model->class_names : -1;
-        found += hit != NULL;
+        char *const **hit =
+            bsearch((const void *)&name, (const void *)sorted, count, sizeof *sorted, by_name);
+        size_t at = hit ? (size_t)(hit - sorted) : 0;
+        int twin = hit && ((at > 0 && by_name(hit, hit - 1) == 0) ||
+                           (at + 1 < count && by_name(hit, hit + 1) == 0));
+        place[i] = hit && !twin ? *hit - names : -1;
+        found += place[i] >= 0;
     }
     free((void *)sorted);
     return found;

@@ -106,6 +106,7 @@ int cmd_simulate(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
+int cmd_zeroshot(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,9 +18,9 @@ static const char summary[] =
     "labels.npy, a name as bang data list shows them, or pictures (also without --data):\n"
     "then their five likeliest classes are printed, and -o may be left out.\n"
     "\n"
-    "A class folder is the output of that name if the head names its outputs (bang zeroshot\n"
-    "writes such heads), else, if there are as many folders as outputs, the output of its\n"
-    "place in the order of names. With --map (see bang data map) outputs become the scores\n"
+    "A class folder is the output of that name if the head (bang zeroshot writes such heads)\n"
+    "or --classes names the outputs, else, if there are as many folders as outputs, the output\n"
+    "of its place in the order of names. With --map (see bang data map) outputs become the scores\n"
     "of the map's classes before anything else is done with them. Labels are always numbered\n"
     "as the columns of the output.";
 
@@ -33,7 +34,9 @@ static const char example[] =
 static int is_picture(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) && !bang_text_ends_with(path, ".csv");
+    size_t size = strlen(path);
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) &&
+           (size < 4 || strcasecmp(path + size - 4, ".csv") != 0);
 }
 
 static void check_sources(cli *c, predict_request *r)
@@ -107,6 +110,9 @@ static void check_request(cli *c, predict_request *r)
     picture_options_check(c, &r->pictures);
     if (r->batch < 0 || r->batch > 1 << 20)
         cli_problem(c, "--batch %lld: must be 1 to %d", (long long)r->batch, 1 << 20);
+    if (r->classes && access(r->classes, R_OK) < 0)
+        cli_problem(c, "--classes %.300s: cannot be read: name a file with a class name a line",
+                    r->classes);
     if (r->map_path && access(r->map_path, R_OK) < 0)
         cli_problem(c, "--map %.300s: cannot be read: make one with bang data map", r->map_path);
     if (!r->output && !r->single)
@@ -161,6 +167,8 @@ int cmd_predict(int argc, char **argv)
          &r.weights_text},
         {"map", 0, "FILE", "which outputs stand for which folders, .json", cli_read_text,
          &r.map_path},
+        {"classes", 0, "FILE", "what outputs are called: a NAME, or CLASS<TAB>NAME a line",
+         cli_read_text, &r.classes},
         {"features", 0, NULL, "write what the head reads in place of logits", cli_read_flag,
          &r.features},
         {"batch", 0, "N", "pictures prepared at once (some megabytes)", cli_read_whole, &r.batch},

@@ -8,7 +8,8 @@ static const char summary[] =
     "tower of a CLIP. DATA is a folder of class folders with pictures, a CSV (path,label), a\n"
     "folder with images.npy and labels.npy, or a name as bang data list shows them.\n"
     "--init decides what is trained: the file is saved again under the names it has, with a head\n"
-    "for the data. From scratch a ViT has the sizes that are given.\n"
+    "for the data. From scratch a ViT has the sizes that are given. A perceptron trains inputs\n"
+    "that are equal in all rows as one, which changes rounding only.\n"
     "The state is kept in OUT.state every few minutes and when the run is interrupted; --resume\n"
     "goes on from there and ends with the same bytes as a run that was not stopped. --seed names\n"
     "the first weights, the order of the data and all that is changed at random.";

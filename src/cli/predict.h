@@ -9,6 +9,7 @@
 #include "networks.h"
 #include "outputs.h"
 #include "pictures.h"
+#include "prompts.h"
 
 typedef struct predict_model {
     const char *path;
@@ -35,7 +36,7 @@ typedef struct predict_request {
     const char *activation;
     size_t source_count;
     const char **sources; /* (source_count) */
-    const char *output, *labels, *ensemble, *weights_text, *map_path;
+    const char *output, *labels, *ensemble, *weights_text, *map_path, *classes;
     int64_t batch;
     int features;
     picture_options pictures;
@@ -47,6 +48,7 @@ typedef struct predict_request {
     bang_images set;
     int has_map;
     bang_class_map map;
+    prompts names;  /* of the outputs, from a file */
     size_t width;   /* numbers in a model's output */
     size_t columns; /* the same after the map */
     predict_match match;
@@ -67,10 +69,8 @@ void predict_release(predict_request *r);
 
 /* What a source is called in messages. */
 const char *predict_source(const predict_request *r);
-/* What an output stands for, or NULL. */
+/* What an output stands for, in words if there are any, or NULL. */
 const char *predict_class_name(const predict_request *r, size_t column);
-/* Models that carry names of their outputs; the first of them, or NULL. */
-const bang_vit_model *predict_named(const predict_request *r);
 
 /* The likeliest classes of one picture. */
 enum { PREDICT_TOP = 5 };

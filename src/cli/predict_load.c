@@ -91,10 +91,16 @@ int predict_load(cli *c, predict_request *r)
             status = cli_fail(c, &err);
     if (bang_images_open_all(&r->set, r->sources, r->source_count, &err) < 0)
         status = cli_fail(c, &err);
+    if (r->classes)
+        prompts_read(c, &r->names, r->classes, NULL);
     if (r->map_path) {
         r->has_map = bang_class_map_load(&r->map, r->map_path, &err) == 0;
         if (!r->has_map)
             status = cli_fail(c, &err);
+    }
+    if (cli_usage_failed(c)) { /* names that cannot be read */
+        bang_text_release(&c->problems);
+        status = CLI_USAGE;
     }
     return status;
 }
@@ -109,6 +115,7 @@ void predict_release(predict_request *r)
     bang_images_release(&r->set);
     if (r->has_map)
         bang_class_map_release(&r->map);
+    prompts_release(&r->names);
     free(r->models);
     free(r->sources);
     free(r->weights);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classes.h"
 #include "predict.h"
 
 static size_t output_count(const predict_request *r, size_t i)
@@ -12,20 +13,30 @@ static size_t output_count(const predict_request *r, size_t i)
     return r->features ? bang_vit_features(&m->vit.vit.config) : m->vit.vit.config.classes;
 }
 
-const bang_vit_model *predict_named(const predict_request *r)
+/* What data sets call the outputs: as a file says, else the first head that says. */
+typedef struct naming {
+    size_t count; /* 0: nobody says */
+    char *const *names;
+} naming;
+
+static naming find_naming(const predict_request *r)
 {
+    if (r->names.class_count)
+        return (naming){r->names.class_count, r->names.classes};
     for (size_t i = 0; i < r->count; i++)
         if (r->models[i].is_vit && r->models[i].vit.class_count)
-            return &r->models[i].vit;
-    return NULL;
+            return (naming){r->models[i].vit.class_count, r->models[i].vit.class_names};
+    return (naming){0};
 }
 
 const char *predict_class_name(const predict_request *r, size_t column)
 {
-    const bang_vit_model *named = predict_named(r);
+    naming named = find_naming(r);
     if (r->has_map)
         return r->map.folders[column];
-    return named && column < named->class_count ? named->class_names[column] : NULL;
+    if (r->names.class_count)
+        return r->names.names[column];
+    return column < named.count ? named.names[column] : NULL;
 }
 
 static void fit_mlp(cli *c, const predict_request *r, const predict_model *m)
@@ -60,26 +71,27 @@ static void fit_vit(cli *c, const predict_request *r, predict_model *m)
 /* Two heads that name the same classes in another order would be added up wrongly. */
 static void fit_names(cli *c, const predict_request *r, const predict_model *m)
 {
-    const bang_vit_model *named = predict_named(r);
-    if (!m->is_vit || m->vit.class_count == 0 || m->vit.class_count != named->class_count)
+    naming named = find_naming(r);
+    if (!m->is_vit || m->vit.class_count == 0 || m->vit.class_count != named.count)
         return;
-    size_t moved = 0, found = 0, count = named->class_count, first = 0;
-    for (size_t i = count; i-- > 0;) {
-        if (strcmp(m->vit.class_names[i], named->class_names[i]) == 0)
+    size_t moved = 0, found = 0, first = 0;
+    for (size_t i = named.count; i-- > 0;) {
+        if (strcmp(m->vit.class_names[i], named.names[i]) == 0)
             continue;
         first = i;
         moved++;
-        for (size_t k = 0; k < count; k++)
-            if (strcmp(m->vit.class_names[i], named->class_names[k]) == 0) {
+        for (size_t k = 0; k < named.count; k++)
+            if (strcmp(m->vit.class_names[i], named.names[k]) == 0) {
                 found++;
                 break;
             }
     }
     if (moved && found == moved)
         cli_problem(c,
-                    "--model %.200s: names output %zu \"%.60s\", which another model calls "
-                    "\"%.60s\": the outputs are in another order",
-                    m->path, first, m->vit.class_names[first], named->class_names[first]);
+                    "--model %.200s: names output %zu \"%.60s\", which %s calls \"%.60s\": the "
+                    "outputs are in another order",
+                    m->path, first, m->vit.class_names[first],
+                    r->names.class_count ? r->classes : "another model", named.names[first]);
 }
 
 static void fit_outputs(cli *c, const predict_request *r, const predict_model *m, size_t count)
@@ -103,50 +115,18 @@ static int labels_known(const bang_images *set)
     return 0;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(**(char *const *const *)left, **(char *const *const *)right);
-}
-
-/* Which output has the name of each class of the data, into place, (classes). How many
- * were found, or -1 when memory is out. Names are many where there are many classes: sorted. */
-static long find_names(int64_t *place, const bang_images *set, const bang_vit_model *named)
-{
-    char *const **sorted = calloc(named->class_count + 1, sizeof *sorted);
-    long found = 0;
-    if (!sorted)
-        return -1;
-    for (size_t i = 0; i < named->class_count; i++)
-        sorted[i] = &named->class_names[i];
-    qsort(sorted, named->class_count, sizeof *sorted, by_name);
-    for (size_t i = 0; i < set->classes; i++) {
-        char *const *name = &set->class_names[i];
-        char *const *const *hit =
-            bsearch(&name, sorted, named->class_count, sizeof *sorted, by_name);
-        place[i] = hit ? *hit - named->class_names : -1;
-        found += hit != NULL;
-    }
-    free(sorted);
-    return found;
-}
-
 /* Class folders against outputs: by their names if the head knows them all, else in their
  * order if they are equally many. */
 static void match_folders(cli *c, predict_request *r, bang_text *notes)
 {
     bang_images *set = &r->set;
-    const bang_vit_model *named = predict_named(r);
+    naming named = find_naming(r);
     int64_t *place = calloc(set->classes + 1, sizeof *place);
-    long found = named && place ? find_names(place, set, named) : 0;
-    if (!place || found < 0) {
+    long found = place ? classes_find(place, set, named.names, named.count) : -1;
+    if (found < 0) {
         cli_problem(c, "out of memory");
-    } else if (named && (size_t)found == set->classes) {
-        size_t moved = 0;
-        for (size_t i = 0; i < set->classes; i++)
-            moved += place[i] != (int64_t)i;
-        for (size_t i = 0; i < set->count; i++)
-            if (set->labels[i] >= 0)
-                set->labels[i] = place[set->labels[i]];
+    } else if (named.count && (size_t)found == set->classes) {
+        size_t moved = classes_renumber(set, place);
         r->match = PREDICT_BY_NAME;
         if (moved)
             bang_text_add(notes,
@@ -202,10 +182,13 @@ void predict_fit(cli *c, predict_request *r, bang_text *notes)
             fit_mlp(c, r, m);
         if (count || !m->is_vit) /* else it was said that there is no head */
             fit_outputs(c, r, m, count);
-        if (!r->features && predict_named(r))
+        if (!r->features)
             fit_names(c, r, m);
         vits += m->is_vit != 0;
     }
+    if (r->names.class_count && r->names.class_count != r->width && !r->features)
+        cli_problem(c, "--classes %.200s: has %zu names: the models have %zu outputs", r->classes,
+                    r->names.class_count, r->width);
     if (r->activation && vits == r->count)
         cli_problem(c, "--activation: is one of perceptrons: see --gelu");
     if (c->problems.size == 0)

@@ -223,8 +223,8 @@ static int finish(run *a, bang_error *err)
     if (result->bad.failed)
         return bang_fail_memory(err);
     if (result->count == 0)
-        return bang_fail(err, BANG_EDATA, "%.300s: none of its %zu pictures can be read: %s",
-                         predict_source(r), r->set.count,
+        return bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
+                         predict_source(r),
                          result->skipped ? bang_predictor_bad(a->predictor, 0) : "it is empty");
     int rc = 0;
     if (a->file) {

@@ -108,7 +108,7 @@ static int number_labels(vit_job *j, bang_images *set, const char *source, bang_
 {
     size_t outputs = j->model.vit.config.classes;
     int64_t *place = calloc(set->classes + 1, sizeof *place);
-    long found = place ? classes_find(place, set, &j->model) : -1;
+    long found = place ? classes_find(place, set, j->model.class_names, j->model.class_count) : -1;
     int rc = found < 0 ? bang_fail_memory(err) : 0;
     if (found > 0 && (size_t)found == set->classes) {
         if (classes_renumber(set, place) > 0)
@@ -200,7 +200,7 @@ static void check_labels(cli *c, const char *option, const char *source, const b
         missing += set->labels[i] < 0;
     if (missing)
         cli_problem(c,
-                    "--%s %.200s: %zu of %zu pictures have no label: put them into class "
+                    "--%s %.200s: %zu of %zu without a label: put pictures into class "
                     "folders, or list them in a CSV with labels",
                     option, source, missing, set->count);
 }

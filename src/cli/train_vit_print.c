@@ -12,17 +12,17 @@ static void print_numbers(const char *name, const float *values, size_t channels
 {
     printf("%s", name);
     for (size_t i = 0; i < channels; i++)
-        printf("%s%.9g", i ? "," : " ", (double)values[i]);
+        printf("%s%.6g", i ? "," : " ", (double)values[i]);
 }
 
 static void print_network(const vit_job *j)
 {
     const train_request *r = j->r;
     const bang_vit_config *v = &j->model.vit.config;
-    printf("network    %s/%zu, %zu px, width %zu, depth %zu, %zu heads, MLP %zu, GELU %s, %zu "
-           "parameters; %s%s\n",
+    printf("network    %s/%zu, %zu px, width %zu, depth %zu, %zu head%s, MLP %zu, GELU %s, "
+           "%zu parameters; %s%s\n",
            r->kind == TRAIN_CLIP ? "CLIP's ViT" : "ViT", v->patch, v->image, v->width, v->depth,
-           v->heads, v->hidden, gelus[v->gelu], j->model.vit.map.count,
+           v->heads, v->heads == 1 ? "" : "s", v->hidden, gelus[v->gelu], j->model.vit.map.count,
            r->init ? "from " : "from scratch", r->init ? r->init : "");
     printf("head       %zu outputs, ", v->classes);
     if (j->head == HEAD_OF_FILE)
@@ -30,7 +30,7 @@ static void print_network(const vit_job *j)
     else if (j->head == HEAD_OF_INIT)
         printf("from %s", r->init);
     else
-        printf("new%s", r->init ? "" : " as all");
+        printf("new");
     printf("%s\n", r->only_head ? "; it alone is trained" : "");
 }
 
@@ -65,8 +65,8 @@ static void print_outcome(const vit_job *j)
                j->pictures / j->seconds, o->threads, o->threads == 1 ? "" : "s", o->piece,
                bytes_text(memory, (double)o->bytes));
     if (o->bad || o->validation_bad)
-        printf("skipped    %zu pictures that cannot be read, %zu of the validation data\n", o->bad,
-               o->validation_bad);
+        printf("left out   %zu picture%s that cannot be read, %zu of the validation data\n", o->bad,
+               o->bad == 1 ? "" : "s", o->validation_bad);
     if (r->options.steps)
         printf("loss       %.4g\n", o->loss);
     if (j->validation.count) {

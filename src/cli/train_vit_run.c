@@ -56,7 +56,7 @@ static void on_bad(void *context, const char *message)
     vit_job *j = context;
     if (j->c->quiet)
         return;
-    fprintf(stderr, "%sbang %s: skipped: %s\n", j->bar.active ? "\r\033[K" : "", j->c->command,
+    fprintf(stderr, "%sbang %s: left out: %s\n", j->bar.active ? "\r\033[K" : "", j->c->command,
             message);
 }
 

@@ -51,24 +51,6 @@ int bang_images_named(const char *name)
     return 0;
 }
 
-enum { SAID = 5 }; /* names of a long list */
-
-void bang_some_add(bang_some *some, const char *name)
-{
-    if (some->count < SAID)
-        bang_text_add(&some->text, "%s%.120s", some->count ? ", " : "", name);
-    some->count++;
-}
-
-void bang_some_end(bang_text *out, bang_some *some)
-{
-    bang_text_add(out, "%s", some->text.data ? some->text.data : "");
-    if (some->count > SAID)
-        bang_text_add(out, " and %zu more", some->count - SAID);
-    out->failed |= some->text.failed;
-    bang_text_release(&some->text);
-}
-
 /* What a source is by its looks. */
 typedef enum kind { NOTHING, FOLDER, ARRAYS, CSV, PICTURE } kind;
 

@@ -19,14 +19,4 @@ int bang_images_named(const char *name);
 int bang_images_folder(bang_images *out, const char *folder, bang_error *err);
 int bang_images_csv(bang_images *out, const char *path, bang_error *err);
 
-/* Names, of which only the first few are said: "a, b, c and 7 more". */
-typedef struct bang_some {
-    bang_text text;
-    size_t count;
-} bang_some;
-
-void bang_some_add(bang_some *some, const char *name);
-/* Appends them to out and releases. */
-void bang_some_end(bang_text *out, bang_some *some);
-
 #endif

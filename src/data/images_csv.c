@@ -22,21 +22,27 @@ typedef struct reader {
     char *fields[FIELDS_MAX];
 } reader;
 
+/* What is wrong: the first few lines are said, all are counted. */
 typedef struct problems {
-    bang_text text;
     size_t count;
+    size_t lines[SAID + 1]; /* rising */
+    char what[SAID + 1][160];
 } problems;
 
-/* The first few are said, all are counted. */
 static void BANG_PRINTF(3, 4) note(problems *p, size_t line, const char *format, ...)
 {
-    char what[160];
+    size_t said = p->count < SAID ? p->count : SAID, at = said;
+    p->count++;
+    while (at > 0 && p->lines[at - 1] > line)
+        at--;
+    /* What moves behind the last place is not said. */
+    memmove(p->lines + at + 1, p->lines + at, (SAID - at) * sizeof *p->lines);
+    memmove(p->what + at + 1, p->what + at, (SAID - at) * sizeof *p->what);
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    p->lines[at] = line;
+    vsnprintf(p->what[at], sizeof p->what[at], format, args);
     va_end(args);
-    if (p->count++ < SAID)
-        bang_text_add(&p->text, "; line %zu: %s", line, what);
 }
 
 /* A field in quotes, from behind the first one: its end is terminated and *ended the
@@ -104,7 +110,7 @@ static int find_column(const reader *r, const char *const names[], size_t count)
     return -1;
 }
 
-/* The columns of path and label, from the header. */
+/* The columns of path and label, from the header; without a label -1. */
 static void find_columns(int *path, int *label, const reader *r, problems *p)
 {
     static const char *const paths[] = {"path", "image", "file", "filename"};
@@ -113,14 +119,12 @@ static void find_columns(int *path, int *label, const reader *r, problems *p)
     *label = find_column(r, labels, 2);
     if (*path < 0)
         note(p, r->began, "no column path (or image, file, filename) in the header");
-    if (*label < 0)
-        note(p, r->began, "no column label (or class) in the header");
 }
 
 /* Records as they stand; labels are numbered later. */
 typedef struct table {
     bang_images_list list;
-    char **names; /* (list.set->count) labels, into the text */
+    char **names; /* (list.set->count) labels, into the text; NULL: no such column */
     size_t *lines;
     size_t capacity;
 } table;
@@ -168,7 +172,7 @@ static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_err
         return 0;
     }
     find_columns(&path, &label, r, p);
-    if (path < 0 || label < 0)
+    if (path < 0)
         return 0;
     size_t columns = r->count;
     while (rc == 0 && next_record(r, p)) {
@@ -177,10 +181,11 @@ static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_err
         if (r->count != columns)
             note(p, r->began, "%s fields than the header has",
                  r->count < columns ? "fewer" : "more");
-        else if (!*r->fields[path] || !*r->fields[label])
+        else if (!*r->fields[path] || (label >= 0 && !*r->fields[label]))
             note(p, r->began, "the %s is empty", *r->fields[path] ? "label" : "path");
         else
-            rc = keep_row(t, r->began, path_beside(csv, r->fields[path]), r->fields[label], err);
+            rc = keep_row(t, r->began, path_beside(csv, r->fields[path]),
+                          label < 0 ? NULL : r->fields[label], err);
     }
     if (rc == 0 && t->list.set->count == 0 && p->count == 0)
         note(p, r->began, "no pictures");
@@ -233,6 +238,8 @@ static int number_labels(table *t, problems *p, bang_error *err)
     bang_images *set = t->list.set;
     int numbers = 1;
     int64_t value;
+    if (!t->names[0])
+        return 0;
     for (size_t i = 0; numbers && i < set->count; i++)
         numbers = bang_text_to_int64(&value, t->names[i]) == 0;
     if (!numbers)
@@ -261,10 +268,15 @@ static void find_files(const table *t, problems *p)
 
 static int fail_all(const problems *p, const char *path, bang_error *err)
 {
-    char more[40] = "";
+    bang_text text = {0};
+    for (size_t i = 0; i < p->count && i < SAID; i++)
+        bang_text_add(&text, "%sline %zu: %s", i ? "; " : "", p->lines[i], p->what[i]);
     if (p->count > SAID)
-        snprintf(more, sizeof more, "; and %zu more", p->count - SAID);
-    return bang_fail(err, BANG_EDATA, "%.160s: %s%s", path, p->text.data + 2, more);
+        bang_text_add(&text, "; and %zu more", p->count - SAID);
+    int rc = text.failed ? bang_fail_memory(err)
+                         : bang_fail(err, BANG_EDATA, "%.160s: %s", path, text.data);
+    bang_text_release(&text);
+    return rc;
 }
 
 int bang_images_csv(bang_images *out, const char *path, bang_error *err)
@@ -288,11 +300,8 @@ int bang_images_csv(bang_images *out, const char *path, bang_error *err)
         if (rc == 0)
             find_files(&t, &p);
     }
-    if (rc == 0 && p.text.failed)
-        rc = bang_fail_memory(err);
-    else if (rc == 0 && p.count > 0)
+    if (rc == 0 && p.count > 0)
         rc = fail_all(&p, path, err);
-    bang_text_release(&p.text);
     free(t.names);
     free(t.lines);
     free(text);

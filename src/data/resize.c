@@ -153,6 +153,21 @@ static int run(uint8_t *out, const plan *p, bang_error *err)
     return 0;
 }
 
+static int check_sizes(const bang_view *in, size_t height, size_t width, bang_error *err)
+{
+    const size_t most = 1 << 24; /* beyond this edges are no exact floats */
+    if (in->channels < 1 || in->channels > 4 || in->height < 1 || in->width < 1 ||
+        in->height > most || in->width > most)
+        return bang_fail(err, BANG_EUSAGE,
+                         "resize: a picture of %zu x %zu with %zu channels: 1 to 2^24 and 1 to 4 "
+                         "are possible",
+                         in->width, in->height, in->channels);
+    if (height < 1 || width < 1 || height > most || width > most)
+        return bang_fail(err, BANG_EUSAGE, "resize: to %zu x %zu pixels: 1 to 2^24 are possible",
+                         width, height);
+    return 0;
+}
+
 static int check_box(const bang_view *in, const bang_box *box, bang_error *err)
 {
     if (!(box->left >= 0 && box->top >= 0 && box->right <= (double)in->width &&
@@ -167,19 +182,11 @@ static int check_box(const bang_view *in, const bang_box *box, bang_error *err)
 int bang_resize_window(uint8_t *out, const bang_view *in, const bang_window *window,
                        const bang_box *box, bang_error *err)
 {
-    const size_t most = 1 << 24; /* beyond this edges are no exact floats */
-    if (in->channels < 1 || in->channels > 4 || in->height < 1 || in->width < 1 ||
-        in->height > most || in->width > most)
-        return bang_fail(err, BANG_EUSAGE,
-                         "resize: a picture of %zu x %zu with %zu channels: from "
-                         "1 x 1 and 1 to 4 channels are possible",
-                         in->width, in->height, in->channels);
-    if (window->height < 1 || window->width < 1 || window->height > most || window->width > most)
-        return bang_fail(err, BANG_EUSAGE, "resize: to %zu x %zu pixels: 1 to 2^24 are possible",
-                         window->width, window->height);
     const bang_box whole = {0, 0, (double)in->width, (double)in->height};
     box = box ? box : &whole;
-    int rc = check_box(in, box, err);
+    int rc = check_sizes(in, window->height, window->width, err);
+    if (rc == 0)
+        rc = check_box(in, box, err);
     if (rc < 0)
         return rc;
     float left = (float)box->left, right = (float)box->right, top = (float)box->top,
@@ -218,7 +225,9 @@ int bang_resize(bang_array *out, const bang_array *in, size_t height, size_t wid
     bang_view view = bang_view_of(in);
     bang_window window = {height, width, 0, 0, height, width};
     size_t shape[3] = {height, width, view.channels};
-    int rc = bang_array_init(out, BANG_U8, 3, shape, err);
+    int rc = check_sizes(&view, height, width, err);
+    if (rc == 0)
+        rc = bang_array_init(out, BANG_U8, 3, shape, err);
     if (rc == 0)
         rc = bang_resize_window(out->data, &view, &window, box, err);
     if (rc < 0)

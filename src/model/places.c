@@ -24,7 +24,7 @@ int bang_names_init(name_index *out, const bang_checkpoint *checkpoint, bang_err
     return 0;
 }
 
-void bang_names_release(name_index *index)
+void bang_name_index_release(name_index *index)
 {
     free(index->items);
     *index = (name_index){0};

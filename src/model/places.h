@@ -25,7 +25,7 @@ typedef struct name_index {
 
 /* The caller releases it; the checkpoint must stay. */
 int bang_names_init(name_index *out, const bang_checkpoint *checkpoint, bang_error *err);
-void bang_names_release(name_index *index);
+void bang_name_index_release(name_index *index);
 /* Borrowed, or NULL. */
 named *bang_names_find(const name_index *index, const char *name);
 /* The first that begins so, or NULL. */

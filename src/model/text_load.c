@@ -217,7 +217,7 @@ int bang_text_tower_load(bang_text_tower *out, bang_checkpoint *checkpoint,
         rc = read_tower(out, &r, hints, err);
     bang_vit_settings_release(&r.settings);
     bang_places_release(&r.list);
-    bang_names_release(&r.index);
+    bang_name_index_release(&r.index);
     bang_text_release(&r.problems);
     if (rc < 0)
         bang_text_tower_release(out);

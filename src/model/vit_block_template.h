@@ -7,6 +7,11 @@ typedef NAME(vit_pass) NAME(pass);
 typedef NAME(vit_kept) NAME(kept);
 #define PASS NAME(pass)
 #define KEPT NAME(kept)
+#define LINEAR NAME(bang_vit_linear)
+#define LINEAR_ADD NAME(linear_add)
+#define LINEAR_GELU NAME(linear_gelu)
+#define WEIGHT_GRADIENT NAME(bang_vit_linear_weight)
+#define INPUT_GRADIENT NAME(bang_vit_linear_input)
 
 REAL *NAME(bang_vit_place)(NAME(vit_room) * room, size_t rows, size_t width)
 {
@@ -148,16 +153,14 @@ static void NAME(mlp_forward)(const PASS *pass, const bang_vit_block *at, const 
     pass->layers->norm_forward(pass->normed, kept->mean2, kept->scale2, kept->x2,
                                w + at->norm2_gain, w + at->norm2_bias, rows, width, pass->epsilon);
     if (!out) { /* the way back makes the GELU again */
-        NAME(bang_vit_linear)
-        (pass, kept->inner, hidden, pass->normed, w + at->fc1_weight, w + at->fc1_bias, rows,
-         hidden, width);
+        LINEAR(pass, kept->inner, hidden, pass->normed, w + at->fc1_weight, w + at->fc1_bias, rows,
+               hidden, width);
         return;
     }
-    NAME(linear_gelu)
-    (pass, kept->inner, pass->wide, pass->normed, w + at->fc1_weight, w + at->fc1_bias, rows,
-     hidden, width);
-    NAME(linear_add)
-    (pass, out, pass->wide, w + at->fc2_weight, w + at->fc2_bias, kept->x2, rows, width, hidden);
+    LINEAR_GELU(pass, kept->inner, pass->wide, pass->normed, w + at->fc1_weight, w + at->fc1_bias,
+                rows, hidden, width);
+    LINEAR_ADD(pass, out, pass->wide, w + at->fc2_weight, w + at->fc2_bias, kept->x2, rows, width,
+               hidden);
 }
 
 /* x' (rows, width): of out before, of x2 after. */
@@ -165,19 +168,16 @@ static void NAME(mlp_backward)(const PASS *pass, const bang_vit_block *at, const
                                const KEPT *kept, REAL *x_gradient, size_t rows)
 {
     size_t width = pass->width, hidden = pass->hidden;
-    NAME(bang_vit_linear_input)
-    (pass, pass->wide, x_gradient, width, w + at->fc2_weight, rows, width, hidden);
+    INPUT_GRADIENT(pass, pass->wide, x_gradient, width, w + at->fc2_weight, rows, width, hidden);
     pass->layers->gelu_backward(pass->wide, kept->inner, kept->inner, rows * hidden, pass->gelu);
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->fc2_weight, x_gradient, width, kept->inner, rows, width, hidden);
+    WEIGHT_GRADIENT(pass, g + at->fc2_weight, x_gradient, width, kept->inner, rows, width, hidden);
     pass->layers->add_rows(g + at->fc2_bias, x_gradient, rows, width);
     pass->layers->norm_again(pass->normed, kept->mean2, kept->scale2, kept->x2, w + at->norm2_gain,
                              w + at->norm2_bias, rows, width);
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->fc1_weight, pass->wide, hidden, pass->normed, rows, hidden, width);
+    WEIGHT_GRADIENT(pass, g + at->fc1_weight, pass->wide, hidden, pass->normed, rows, hidden,
+                    width);
     pass->layers->add_rows(g + at->fc1_bias, pass->wide, rows, hidden);
-    NAME(bang_vit_linear_input)
-    (pass, pass->back, pass->wide, hidden, w + at->fc1_weight, rows, hidden, width);
+    INPUT_GRADIENT(pass, pass->back, pass->wide, hidden, w + at->fc1_weight, rows, hidden, width);
     pass->layers->norm_backward(x_gradient, g + at->norm2_gain, g + at->norm2_bias, pass->back,
                                 kept->x2, kept->mean2, kept->scale2, w + at->norm2_gain, rows,
                                 width);
@@ -188,11 +188,10 @@ static void NAME(proj_backward)(const PASS *pass, const bang_vit_block *at, cons
                                 const KEPT *kept, const REAL *x2_gradient, size_t rows)
 {
     size_t width = pass->width;
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->proj_weight, x2_gradient, width, kept->attended, rows, width, width);
+    WEIGHT_GRADIENT(pass, g + at->proj_weight, x2_gradient, width, kept->attended, rows, width,
+                    width);
     pass->layers->add_rows(g + at->proj_bias, x2_gradient, rows, width);
-    NAME(bang_vit_linear_input)
-    (pass, pass->back, x2_gradient, width, w + at->proj_weight, rows, width, width);
+    INPUT_GRADIENT(pass, pass->back, x2_gradient, width, w + at->proj_weight, rows, width, width);
 }
 
 /* pass->wide (R, 3, width) = gradient of qkv from pass->back, that of attended. */
@@ -215,16 +214,14 @@ void NAME(bang_vit_block_forward)(const PASS *pass, const bang_vit_block *at, co
     size_t width = pass->width, rows = NAME(first_row)(pass, pass->count);
     pass->layers->norm_forward(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                                w + at->norm1_bias, rows, width, pass->epsilon);
-    NAME(bang_vit_linear)
-    (pass, kept->qkv, 3 * width, pass->normed, w + at->qkv_weight, w + at->qkv_bias, rows,
-     3 * width, width);
+    LINEAR(pass, kept->qkv, 3 * width, pass->normed, w + at->qkv_weight, w + at->qkv_bias, rows,
+           3 * width, width);
     for (size_t i = 0; i < pass->count; i++) {
         NAME(bang_attention) a = NAME(attention)(pass, kept, i, 0);
         pass->layers->attention_forward(&a);
     }
-    NAME(linear_add)
-    (pass, kept->x2, kept->attended, w + at->proj_weight, w + at->proj_bias, kept->x, rows, width,
-     width);
+    LINEAR_ADD(pass, kept->x2, kept->attended, w + at->proj_weight, w + at->proj_bias, kept->x,
+               rows, width, width);
     NAME(mlp_forward)(pass, at, w, kept, out, rows);
 }
 
@@ -237,10 +234,10 @@ void NAME(bang_vit_block_backward)(const PASS *pass, const bang_vit_block *at, c
     NAME(attention_backward)(pass, at, g, kept, 0);
     pass->layers->norm_again(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                              w + at->norm1_bias, rows, width);
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->qkv_weight, pass->wide, 3 * width, pass->normed, rows, 3 * width, width);
-    NAME(bang_vit_linear_input)
-    (pass, pass->back, pass->wide, 3 * width, w + at->qkv_weight, rows, 3 * width, width);
+    WEIGHT_GRADIENT(pass, g + at->qkv_weight, pass->wide, 3 * width, pass->normed, rows, 3 * width,
+                    width);
+    INPUT_GRADIENT(pass, pass->back, pass->wide, 3 * width, w + at->qkv_weight, rows, 3 * width,
+                   width);
     pass->layers->norm_backward(x_gradient, g + at->norm1_gain, g + at->norm1_bias, pass->back,
                                 kept->x, kept->mean1, kept->scale1, w + at->norm1_gain, rows,
                                 width);
@@ -254,13 +251,11 @@ void NAME(bang_vit_last_forward)(const PASS *pass, const bang_vit_block *at, con
     size_t width = pass->width, rows = NAME(first_row)(pass, pass->count);
     pass->layers->norm_forward(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                                w + at->norm1_bias, rows, width, pass->epsilon);
-    NAME(bang_vit_linear)
-    (pass, kept->qkv + width, 3 * width, pass->normed, w + at->qkv_weight + width * width,
-     w + at->qkv_bias + width, rows, 2 * width, width);
+    LINEAR(pass, kept->qkv + width, 3 * width, pass->normed, w + at->qkv_weight + width * width,
+           w + at->qkv_bias + width, rows, 2 * width, width);
     NAME(pick)(pass, pass->rows, pass->normed);
-    NAME(bang_vit_linear)
-    (pass, pass->last, width, pass->rows, w + at->qkv_weight, w + at->qkv_bias, pass->count, width,
-     width);
+    LINEAR(pass, pass->last, width, pass->rows, w + at->qkv_weight, w + at->qkv_bias, pass->count,
+           width, width);
     for (size_t i = 0; i < pass->count; i++) {
         NAME(bang_attention) a = NAME(attention)(pass, kept, i, 1);
         memcpy(kept->qkv + NAME(first_row)(pass, i) * 3 * width, pass->last + i * width,
@@ -268,9 +263,8 @@ void NAME(bang_vit_last_forward)(const PASS *pass, const bang_vit_block *at, con
         pass->layers->attention_forward(&a);
     }
     NAME(pick)(pass, pass->rows, kept->x);
-    NAME(linear_add)
-    (pass, kept->x2, kept->attended, w + at->proj_weight, w + at->proj_bias, pass->rows,
-     pass->count, width, width);
+    LINEAR_ADD(pass, kept->x2, kept->attended, w + at->proj_weight, w + at->proj_bias, pass->rows,
+               pass->count, width, width);
     NAME(mlp_forward)(pass, at, w, kept, out, pass->count);
 }
 
@@ -284,17 +278,15 @@ void NAME(bang_vit_last_backward)(const PASS *pass, const bang_vit_block *at, co
     NAME(attention_backward)(pass, at, g, kept, 1);
     pass->layers->norm_again(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                              w + at->norm1_bias, rows, width);
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->qkv_weight + width * width, pass->wide + width, 3 * width, pass->normed, rows,
-     2 * width, width);
+    WEIGHT_GRADIENT(pass, g + at->qkv_weight + width * width, pass->wide + width, 3 * width,
+                    pass->normed, rows, 2 * width, width);
     NAME(pick)(pass, pass->rows, pass->normed);
-    NAME(bang_vit_linear_weight)
-    (pass, g + at->qkv_weight, pass->wide, step, pass->rows, pass->count, width, width);
-    NAME(bang_vit_linear_input)
-    (pass, pass->back, pass->wide + width, 3 * width, w + at->qkv_weight + width * width, rows,
-     2 * width, width);
-    NAME(bang_vit_linear_input)
-    (pass, pass->rows, pass->wide, step, w + at->qkv_weight, pass->count, width, width);
+    WEIGHT_GRADIENT(pass, g + at->qkv_weight, pass->wide, step, pass->rows, pass->count, width,
+                    width);
+    INPUT_GRADIENT(pass, pass->back, pass->wide + width, 3 * width,
+                   w + at->qkv_weight + width * width, rows, 2 * width, width);
+    INPUT_GRADIENT(pass, pass->rows, pass->wide, step, w + at->qkv_weight, pass->count, width,
+                   width);
     memset(x_gradient, 0, rows * width * sizeof *x_gradient);
     for (size_t i = 0; i < pass->count; i++) {
         size_t row = NAME(wanted)(pass, i) * width;

@@ -307,7 +307,7 @@ int bang_vit_model_read(bang_vit_model *out, bang_checkpoint *checkpoint,
         rc = read_model(out, &r, hints, err);
     bang_vit_settings_release(&r.settings);
     bang_places_release(&r.list);
-    bang_names_release(&r.index);
+    bang_name_index_release(&r.index);
     bang_text_release(&r.problems);
     if (rc < 0)
         bang_vit_model_release(out);

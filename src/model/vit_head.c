@@ -160,7 +160,7 @@ int bang_vit_model_set_head(bang_vit_model *model, const char *path, bang_error 
     json_decref(h.classes);
     bang_text_release(&h.problems);
     bang_places_release(&h.list);
-    bang_names_release(&h.index);
+    bang_name_index_release(&h.index);
     bang_checkpoint_close(checkpoint);
     return rc;
 }

@@ -83,7 +83,9 @@ static void take_gelu(int *out, const json_t *object, const char *key, const ori
             *out = (int)known[i].gelu;
             return;
         }
-    bang_text_add(from->problems, "%s: %s %.40s: only gelu, quick_gelu and gelu_pytorch_tanh are\n",
+    bang_text_add(from->problems,
+                  "%s: %s %.40s: only gelu, quick_gelu and gelu_pytorch_tanh are "
+                  "known\n",
                   from->name, key, name ? name : "");
 }
 

@@ -150,8 +150,8 @@ static void NAME(embed)(WORKER *worker, const REAL *w, const REAL *pixels, size_
     REAL *x = c->norm_first ? s->first : s->kept[0].x;
     for (size_t i = 0; i < count; i++) {
         REAL *to = x + i * tokens * width;
-        NAME(unfold)
-        (c, s->patches + (i * tokens + 1) * inputs, pixels + i * c->channels * c->image * c->image);
+        const REAL *from = pixels + i * c->channels * c->image * c->image;
+        NAME(unfold)(c, s->patches + (i * tokens + 1) * inputs, from);
         memcpy(to, w + map->positions, tokens * width * sizeof *to);
         s->pass.layers->add(to, w + map->token, width);
         for (size_t t = 1; c->patch_bias && t < tokens; t++)
@@ -190,8 +190,8 @@ static void NAME(embed_backward)(WORKER *worker, const REAL *w, REAL *g, size_t 
         if (c->patch_bias)
             layers->add_rows(g + map->patch_bias, of + width, tokens - 1, width);
     }
-    NAME(bang_vit_linear_weight)
-    (&s->pass, g + map->patch_weight, x_gradient, width, s->patches, count * tokens, width, inputs);
+    WEIGHT_GRADIENT(&s->pass, g + map->patch_weight, x_gradient, width, s->patches, count * tokens,
+                    width, inputs);
 }
 
 /* last -> norm -> projection -> length 1: features; then the head. Each step writes to
@@ -207,15 +207,14 @@ static void NAME(finish)(WORKER *worker, const REAL *w, size_t count)
                                  w + map->norm_bias, count, c->width, s->pass.epsilon);
     if (c->projection) {
         f = s->projected ? s->projected : worker->features;
-        NAME(bang_vit_linear)
-        (&s->pass, f, features, s->normed, w + map->projection, NULL, count, features, c->width);
+        LINEAR(&s->pass, f, features, s->normed, w + map->projection, NULL, count, features,
+               c->width);
     }
     if (c->unit_features)
         s->pass.layers->unit_forward(worker->features, s->length, f, count, features);
     if (c->classes)
-        NAME(bang_vit_linear)
-    (&s->pass, worker->logits, c->classes, worker->features, w + map->head_weight,
-     w + map->head_bias, count, c->classes, features);
+        LINEAR(&s->pass, worker->logits, c->classes, worker->features, w + map->head_weight,
+               w + map->head_bias, count, c->classes, features);
 }
 
 static void NAME(head_backward)(WORKER *worker, REAL *g, size_t count)
@@ -223,9 +222,8 @@ static void NAME(head_backward)(WORKER *worker, REAL *g, size_t count)
     const bang_vit_config *c = &worker->config;
     const bang_vit_map *map = &worker->map;
     struct NAME(vit_state) *s = worker->state;
-    NAME(bang_vit_linear_weight)
-    (&s->pass, g + map->head_weight, worker->logits_gradient, c->classes, worker->features, count,
-     c->classes, bang_vit_features(c));
+    WEIGHT_GRADIENT(&s->pass, g + map->head_weight, worker->logits_gradient, c->classes,
+                    worker->features, count, c->classes, bang_vit_features(c));
     s->pass.layers->add_rows(g + map->head_bias, worker->logits_gradient, count, c->classes);
 }
 
@@ -237,19 +235,18 @@ static void NAME(finish_backward)(WORKER *worker, const REAL *w, REAL *g, size_t
     struct NAME(vit_state) *s = worker->state;
     size_t width = c->width, features = bang_vit_features(c);
     REAL *f = s->features_gradient;
-    NAME(bang_vit_linear_input)
-    (&s->pass, f, worker->logits_gradient, c->classes, w + map->head_weight, count, c->classes,
-     features);
+    INPUT_GRADIENT(&s->pass, f, worker->logits_gradient, c->classes, w + map->head_weight, count,
+                   c->classes, features);
     if (c->unit_features) {
         f = s->projected_gradient;
         s->pass.layers->unit_backward(f, s->features_gradient, worker->features, s->length, count,
                                       features);
     }
     if (c->projection) {
-        NAME(bang_vit_linear_weight)
-        (&s->pass, g + map->projection, f, features, s->normed, count, features, width);
-        NAME(bang_vit_linear_input)
-        (&s->pass, s->pass.rows, f, features, w + map->projection, count, features, width);
+        WEIGHT_GRADIENT(&s->pass, g + map->projection, f, features, s->normed, count, features,
+                        width);
+        INPUT_GRADIENT(&s->pass, s->pass.rows, f, features, w + map->projection, count, features,
+                       width);
         f = s->pass.rows;
     }
     memset(s->pass.last, 0, count * width * sizeof *f);
@@ -303,14 +300,14 @@ void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradi
     NAME(head_backward)(worker, gradient, count);
     if (only_head)
         return;
+    REAL *d = s->x_gradient;
+    const PASS *pass = &s->pass;
     NAME(finish_backward)(worker, parameters, gradient, count);
-    NAME(bang_vit_last_backward)
-    (&s->pass, at + last, parameters, gradient, s->kept + last, s->x_gradient);
+    NAME(bang_vit_last_backward)(pass, at + last, parameters, gradient, s->kept + last, d);
     for (size_t l = last; l-- > 0;) {
         if (worker->purpose == BANG_VIT_RECOMPUTE)
-            NAME(bang_vit_block_forward)(&s->pass, at + l, parameters, s->kept + l, NULL);
-        NAME(bang_vit_block_backward)
-        (&s->pass, at + l, parameters, gradient, s->kept + l, s->x_gradient);
+            NAME(bang_vit_block_forward)(pass, at + l, parameters, s->kept + l, NULL);
+        NAME(bang_vit_block_backward)(pass, at + l, parameters, gradient, s->kept + l, d);
     }
     NAME(embed_backward)(worker, parameters, gradient, count);
 }

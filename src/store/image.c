@@ -36,7 +36,7 @@ static const char *foreign(const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (starts_with(data, size, known[i].at, known[i].magic, known[i].count))
             return known[i].name;
-    return "something else";
+    return NULL;
 }
 
 static int decode(bang_array *out, const uint8_t *data, size_t size, bang_error *err)
@@ -49,8 +49,9 @@ static int decode(bang_array *out, const uint8_t *data, size_t size, bang_error 
         return bang_webp_decode(out, data, size, err);
     if (size == 0)
         return bang_fail(err, BANG_EDATA, "is empty");
-    return bang_fail(err, BANG_EDATA, "is %s, neither JPEG nor PNG nor WebP: convert it",
-                     foreign(data, size));
+    const char *name = foreign(data, size);
+    return bang_fail(err, BANG_EDATA, "is %s%sneither JPEG nor PNG nor WebP: convert it",
+                     name ? name : "", name ? ", " : "");
 }
 
 int bang_image_parse(bang_array *out, const void *data, size_t size, const char *name,

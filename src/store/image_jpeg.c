@@ -41,6 +41,13 @@ static void from_cmyk(uint8_t *out, const uint8_t *in, size_t pixels)
     }
 }
 
+static int fail(tjhandle handle, const uint8_t *data, size_t size, bang_error *err)
+{
+    return is_whole(data, size)
+               ? bang_fail(err, BANG_EDATA, "broken JPEG: %s", tjGetErrorStr2(handle))
+               : bang_fail(err, BANG_EDATA, "truncated JPEG");
+}
+
 /* Pixels as format says into to (height, width, tjPixelSize[format]). */
 static int decompress(tjhandle handle, const bang_array *to, int format, const uint8_t *data,
                       size_t size, bang_error *err)
@@ -48,13 +55,9 @@ static int decompress(tjhandle handle, const bang_array *to, int format, const u
     /* The slow, exact cosine transform and smooth chroma: the defaults, also of Pillow. */
     int rc = tjDecompress2(handle, data, size, to->data, (int)to->shape[1], 0, (int)to->shape[0],
                            format, TJFLAG_LIMITSCANS);
-    if (rc == 0)
+    if (rc == 0 || (tjGetErrorCode(handle) == TJERR_WARNING && is_whole(data, size)))
         return 0;
-    if (tjGetErrorCode(handle) == TJERR_FATAL)
-        return bang_fail(err, BANG_EDATA, "broken JPEG: %s", tjGetErrorStr2(handle));
-    if (!is_whole(data, size))
-        return bang_fail(err, BANG_EDATA, "truncated JPEG");
-    return 0;
+    return fail(handle, data, size, err);
 }
 
 static int decode(bang_array *out, bang_array *cmyk, tjhandle handle, const uint8_t *data,
@@ -65,7 +68,9 @@ static int decode(bang_array *out, bang_array *cmyk, tjhandle handle, const uint
      * there, and the picture can be read. */
     if (tjDecompressHeader3(handle, data, size, &width, &height, &subsampling, &space) < 0 &&
         (width < 1 || height < 1 || space < 0))
-        return bang_fail(err, BANG_EDATA, "broken JPEG: %s", tjGetErrorStr2(handle));
+        return fail(handle, data, size, err);
+    if (width < 1 || height < 1)
+        return bang_fail(err, BANG_EDATA, "broken JPEG: it holds no picture");
     int rc = bang_image_init(out, (size_t)height, (size_t)width, 3, err);
     if (rc < 0)
         return rc;

@@ -5,6 +5,7 @@
 #include "train/state.h"
 
 #define REAL float
+#define DTYPE BANG_F32
 #define NAME(x) x##_f32
 #define EXP expf
 #define LOG logf

@@ -5,6 +5,7 @@
 #include "train/state.h"
 
 #define REAL double
+#define DTYPE BANG_F64
 #define NAME(x) x##_f64
 #define EXP exp
 #define LOG log

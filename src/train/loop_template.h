@@ -1,5 +1,5 @@
-/* The training loop for one number type. The includer defines REAL, NAME(x),
- * which gives x the suffix of the type, EXP and LOG. */
+/* The training loop for one number type. The includer defines REAL, DTYPE, which
+ * is its bang_dtype, NAME(x), which gives x the suffix of the type, EXP and LOG. */
 typedef struct NAME(run) {
     const bang_train_options *options;
     const bang_rows *rows;
@@ -226,7 +226,6 @@ static int NAME(prepare)(RUN *run, const bang_mlp *shape, REAL *parameters, bang
 /* All that the next step depends on. */
 static int NAME(keep)(RUN *run, const bang_mlp *shape, bang_error *err)
 {
-    const bang_dtype dtype = sizeof(REAL) == sizeof(float) ? BANG_F32 : BANG_F64;
     json_t *about = NULL;
     int rc = train_about_mlp(&about, shape, run->rows, run->labels, run->options,
                              run->net.parameters, shape->count * sizeof(REAL), err);
@@ -234,9 +233,9 @@ static int NAME(keep)(RUN *run, const bang_mlp *shape, bang_error *err)
         rc = train_saver_init(&run->saver, &run->options->state, about, err);
     if (rc < 0)
         return rc;
-    train_saver_add(&run->saver, "parameters", dtype, shape->count, run->net.parameters);
-    train_saver_add(&run->saver, "first", dtype, shape->count, run->first);
-    train_saver_add(&run->saver, "second", dtype, shape->count, run->second);
+    train_saver_add(&run->saver, "parameters", DTYPE, shape->count, run->net.parameters);
+    train_saver_add(&run->saver, "first", DTYPE, shape->count, run->first);
+    train_saver_add(&run->saver, "second", DTYPE, shape->count, run->second);
     train_saver_add(&run->saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
     train_saver_add(&run->saver, "step", BANG_U64, 1, &run->step);
     rc = train_saver_load(&run->saver, err);
@@ -267,7 +266,7 @@ static int NAME(advance)(RUN *run, train_order *order, bang_error *err)
                          "learning rate, or look for bad numbers in the data",
                          (unsigned long long)run->step);
     int cancelled = bang_cancelled(o->cancel);
-    if (cancelled || (o->state.path && train_saver_is_due(&run->saver))) {
+    if (o->state.path && (cancelled || train_saver_is_due(&run->saver))) {
         int rc = train_saver_save(&run->saver, run->step, err);
         if (rc < 0)
             return rc;

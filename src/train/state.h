@@ -24,7 +24,7 @@ typedef struct train_saver {
     uint64_t saved; /* step of the file, 0: none */
 } train_saver;
 
-/* Takes about over, also on failure; NULL is out of memory. Nothing is kept without a path. */
+/* how has a path. Takes about over, also on failure; NULL is out of memory. */
 int train_saver_init(train_saver *out, const bang_train_state *how, json_t *about, bang_error *err);
 void train_saver_release(train_saver *saver);
 void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, size_t count,

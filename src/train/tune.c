@@ -242,7 +242,7 @@ static int train(tune *run, bang_error *err)
             break;
         if (bang_cancelled(o->cancel))
             rc = BANG_ECANCELLED;
-        else if (o->state.path && train_saver_is_due(&run->saver))
+        else if (o->state.path && run->step > run->saver.saved && train_saver_is_due(&run->saver))
             rc = train_saver_save(&run->saver, run->step, err);
         if (rc == 0)
             rc = tune_step(run, err);

@@ -45,7 +45,7 @@ static int describe_options(json_t *about, const tune *run)
     const bang_tune_options *o = &run->options;
     const bang_transform *t = &o->feed.transform;
     int failed = set_whole(about, "threads", (uint64_t)run->threads);
-    failed |= set_whole(about, "piece", run->piece);
+    failed |= set_whole(about, "piece", o->piece); /* 0: follows from the rest */
     failed |= set(about, "only head", json_boolean(o->only_head));
     failed |= set(about, "recompute", json_boolean(o->recompute));
     failed |= set_whole(about, "evaluate every", o->evaluate_every);
