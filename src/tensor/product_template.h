@@ -31,23 +31,24 @@ TILES(packed, 1, 6, 2 * L)
 TILES(plain, a_row, 1, 2 * L)
 TILES(turned, 1, a_column, 2 * L)
 
-/* A slice of B's columns `from` and following, zeros beyond n. */
+/* A slice of B's columns `from` and following; lanes beyond n hold anything. */
 static void NAME(copy_panel)(REAL *out, const PRODUCT *p, size_t from, size_t slice, size_t depth)
 {
     const REAL *b = p->b + slice * p->b_row + from * p->b_column;
-    size_t columns = p->n - from < 2 * L ? p->n - from : 2 * L, j = 0;
+    size_t columns = p->n - from < 2 * L ? p->n - from : 2 * L;
+    if (p->b_column != 1) {
+        NAME(turn_panel)(out, b, p->b_column, columns, depth);
+        return;
+    }
     if (columns < 2 * L)
         memset(out, 0, depth * 2 * L * sizeof *out);
-    else if (p->b_column == 1)
-        for (; j < depth; j++) {
-            NAME(store)(out + j * 2 * L, NAME(load)(b + j * p->b_row));
-            NAME(store)(out + j * 2 * L + L, NAME(load)(b + j * p->b_row + L));
+    for (size_t j = 0; j < depth; j++, b += p->b_row, out += 2 * L)
+        if (columns < 2 * L) {
+            memcpy(out, b, columns * sizeof *out);
+        } else {
+            NAME(store)(out, NAME(load)(b));
+            NAME(store)(out + L, NAME(load)(b + L));
         }
-    else if (p->b_row == 1)
-        j = NAME(turn_panel)(out, b, p->b_column, depth);
-    for (; j < depth; j++)
-        for (size_t x = 0; x < columns; x++)
-            out[j * 2 * L + x] = b[j * p->b_row + x * p->b_column];
 }
 
 /* Six rows of A side by side; what a last panel lacks is never read. */
