@@ -90,6 +90,8 @@ static int next_record(reader *r, problems *p)
         char stop = *end;
         if (r->count < FIELDS_MAX)
             r->fields[r->count++] = field;
+        else if (stop != ',')
+            note(p, r->began, "more than %d fields", FIELDS_MAX);
         r->at = end + (stop != '\0');
         *end = '\0';
         if (stop == ',')

@@ -59,7 +59,7 @@ static int check(const tune *run, bang_error *err)
  * what they leave behind stays in the cache where it can. */
 static size_t choose_piece(const bang_vit_config *config)
 {
-    enum { ROWS = 768, BYTES = 4 << 20, LEAST = 4 };
+    enum { ROWS = 768, BYTES = 3 << 19, LEAST = 4 };
     size_t tokens = bang_vit_tokens(config);
     size_t bytes = tokens * config->depth * (6 * config->width + config->hidden) * sizeof(float);
     size_t by_rows = (ROWS + tokens - 1) / tokens, by_bytes = BYTES / (bytes ? bytes : 1);
