@@ -142,20 +142,6 @@ static void NAME(make_panels)(REAL *out, const REAL *in, size_t in_row, size_t r
         }
 }
 
-/* Up to 2 L rows of width numbers become a panel (width, 2 L), filled up with zeros. */
-static void NAME(turn_rows)(REAL *out, const REAL *in, size_t in_row, size_t rows, size_t width)
-{
-    size_t j = 0;
-    if (rows >= 2 * L)
-        j = NAME(turn_panel)(out, in, in_row, width);
-    for (; j < width; j++) {
-        for (size_t i = 0; i < rows; i++)
-            out[j * 2 * L + i] = in[i * in_row + j];
-        for (size_t i = rows; i < 2 * L; i++)
-            out[j * 2 * L + i] = 0;
-    }
-}
-
 /* Rows of B for the tiles: where they lie, or as panels in `room` if they are many,
  * so that they would fall on each other in the cache, or if a panel would reach over
  * their ends. */
@@ -221,7 +207,7 @@ static void NAME(attention_head)(const ATTENTION *a, size_t head)
         size_t seen = a->causal && first + some < a->tokens ? first + some : a->tokens;
         REAL *out = a->out + first * all + head * width, sums[2 * NAME(lanes)];
         VECTOR inverse[2];
-        NAME(turn_rows)(panel, queries + first * step, step, some, width);
+        NAME(turn_panel)(panel, queries + first * step, step, some, width);
         NAME(score_panel)(scores, 2 * L, keys, step, panel, width, seen, some);
         if (a->causal)
             NAME(mask)(scores, 2 * L, first, seen, -INFINITY);
@@ -293,8 +279,8 @@ static void NAME(back_panel)(const NAME(back) * s, size_t first, size_t some, si
     const ATTENTION *a = s->a;
     REAL *scores = s->scores + lane, *slopes = s->slopes + lane, sums[2 * NAME(lanes)] = {0};
     size_t count = a->causal && first + some < seen ? first + some : seen;
-    NAME(turn_rows)(s->panel, s->queries + first * s->step, s->step, some, a->width);
-    NAME(turn_rows)(s->other, s->gradient + first * s->all, s->all, some, a->width);
+    NAME(turn_panel)(s->panel, s->queries + first * s->step, s->step, some, a->width);
+    NAME(turn_panel)(s->other, s->gradient + first * s->all, s->all, some, a->width);
     NAME(score_panel)(scores, s->row, s->keys, s->step, s->panel, a->width, count, some);
     NAME(score_panel)(slopes, s->row, s->values, s->step, s->other, a->width, count, some);
     memcpy(sums, s->sums + first, some * sizeof *sums);

@@ -20,33 +20,35 @@
 #include "tensor/product_turn.h"
 
 enum {
-    NAME(depth_most) = 3200 / sizeof(REAL),
-    NAME(rows_most) = 804,     /* a multiple of 6 */
-    NAME(unpacked_most) = 256, /* n up to which A is not packed */
-    NAME(group) = 8            /* panels of A that are packed together, from rows of 48 numbers */
+    NAME(depth_most) = 3200 / sizeof(REAL),     /* of a slice */
+    NAME(depth_unpacked) = 1152 / sizeof(REAL), /* the same where A is not packed */
+    NAME(rows_most) = 804,                      /* a multiple of 6 */
+    NAME(unpacked_most) = 256,                  /* n up to which A is not packed */
+    NAME(group) = 8 /* panels of A that are packed together, from rows of 48 numbers */
 };
 
 TILES(packed, 1, 6, 2 * L)
 TILES(plain, a_row, 1, 2 * L)
 TILES(turned, 1, a_column, 2 * L)
 
-/* A slice of B's columns `from` and following, zeros beyond n. */
+/* A slice of B's columns `from` and following; lanes beyond n hold anything. */
 static void NAME(copy_panel)(REAL *out, const PRODUCT *p, size_t from, size_t slice, size_t depth)
 {
     const REAL *b = p->b + slice * p->b_row + from * p->b_column;
-    size_t columns = p->n - from < 2 * L ? p->n - from : 2 * L, j = 0;
+    size_t columns = p->n - from < 2 * L ? p->n - from : 2 * L;
+    if (p->b_column != 1) {
+        NAME(turn_panel)(out, b, p->b_column, columns, depth);
+        return;
+    }
     if (columns < 2 * L)
         memset(out, 0, depth * 2 * L * sizeof *out);
-    else if (p->b_column == 1)
-        for (; j < depth; j++) {
-            NAME(store)(out + j * 2 * L, NAME(load)(b + j * p->b_row));
-            NAME(store)(out + j * 2 * L + L, NAME(load)(b + j * p->b_row + L));
+    for (size_t j = 0; j < depth; j++, b += p->b_row, out += 2 * L)
+        if (columns < 2 * L) {
+            memcpy(out, b, columns * sizeof *out);
+        } else {
+            NAME(store)(out, NAME(load)(b));
+            NAME(store)(out + L, NAME(load)(b + L));
         }
-    else if (p->b_row == 1)
-        j = NAME(turn_panel)(out, b, p->b_column, depth);
-    for (; j < depth; j++)
-        for (size_t x = 0; x < columns; x++)
-            out[j * 2 * L + x] = b[j * p->b_row + x * p->b_column];
 }
 
 /* Six rows of A side by side; what a last panel lacks is never read. */
@@ -183,7 +185,8 @@ static void NAME(panel_of)(const NAME(part) * s, const REAL *b, size_t from, NAM
         size_t rows = s->rows - i < 6 ? s->rows - i : 6, row = s->row + i;
         const REAL *a = s->a + i * s->a_row;
         REAL *c = p->c + row * p->c_row + from;
-        NAME(ask)(ahead);
+        if (ahead->left)
+            NAME(ask)(ahead);
         if (edge) {
             REAL *aside = (REAL *)(void *)block;
             s->tiles[rows](aside, 2 * L, a, s->a_row, s->a_column, b, 2 * L, s->depth, NULL);
@@ -199,11 +202,12 @@ static void NAME(panel_of)(const NAME(part) * s, const REAL *b, size_t from, NAM
 
 void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
 {
-    size_t slices = p->k / NAME(depth_most) + (p->k % NAME(depth_most) || !p->k);
+    int packed = p->n > NAME(unpacked_most);
+    size_t most = packed ? NAME(depth_most) : NAME(depth_unpacked);
+    size_t slices = p->k / most + (p->k % most || !p->k);
     size_t depth = p->k ? (p->k + slices - 1) / slices : 1; /* without any k one empty slice */
     size_t parts = (p->m + NAME(rows_most) - 1) / NAME(rows_most);
     size_t rows = parts ? ((p->m + parts - 1) / parts + 5) / 6 * 6 : 0;
-    int packed = p->n > NAME(unpacked_most);
     REAL *panel = scratch + (size_t)NAME(depth_most) * NAME(rows_most);
     for (size_t slice = 0; slice == 0 || slice < p->k; slice += depth) {
         NAME(part) s = {.p = p, .slice = slice};
@@ -224,10 +228,11 @@ void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
                 s.a = scratch;
                 s.a_row = s.depth; /* a panel is six rows of this length */
             }
-            NAME(ahead) ahead;
+            NAME(ahead) ahead = {0}; /* nothing to ask for where all is near */
             for (size_t from = 0; from < p->n; from += 2 * L) {
                 NAME(copy_panel)(panel, p, from, slice, s.depth);
-                NAME(look_ahead)(&ahead, p, from + 2 * L, slice, s.depth, (s.rows + 5) / 6);
+                if (packed)
+                    NAME(look_ahead)(&ahead, p, from + 2 * L, slice, s.depth, (s.rows + 5) / 6);
                 NAME(panel_of)(&s, panel, from, &ahead);
             }
         }
