@@ -19,8 +19,9 @@ size_t bang_vit_features(const bang_vit_config *config)
     return config->projection ? config->projection : config->width;
 }
 
-/* Sizes below this make no product of three overflow. */
-enum { LARGEST = 1 << 20, LARGEST_IMAGE = 1 << 14 };
+/* Up to these no tensor's size overflows, and no machine holds a model that needs more. */
+enum { LARGEST = 1 << 20, LARGEST_IMAGE = 1 << 14, DEEPEST = 10000 };
+static const size_t most_numbers = SIZE_MAX >> 16;
 
 static void check_size(bang_text *problems, const char *what, size_t size, size_t least,
                        size_t most)
@@ -40,7 +41,7 @@ int bang_vit_check(const bang_vit_config *config, bang_error *err)
     if (config->channels != 1 && config->channels != 3)
         bang_text_add(&problems, "; channels: %zu: 1 and 3 are possible", config->channels);
     check_size(&problems, "width", config->width, 1, LARGEST);
-    check_size(&problems, "depth", config->depth, 1, LARGEST);
+    check_size(&problems, "depth", config->depth, 1, DEEPEST);
     check_size(&problems, "hidden", config->hidden, 1, LARGEST);
     check_size(&problems, "heads", config->heads, 1, LARGEST);
     if (config->heads && config->width % config->heads)
@@ -70,7 +71,7 @@ static size_t place(places *p, const char *prefix, const char *name, const size_
         tensor.shape[tensor.rank] = shape[tensor.rank];
         tensor.count *= shape[tensor.rank]; /* bang_vit_check: this fits */
     }
-    if (tensor.count > SIZE_MAX / 16 - p->count)
+    if (tensor.count > most_numbers - p->count)
         p->overflow = 1;
     else
         p->count += tensor.count;
