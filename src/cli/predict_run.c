@@ -222,6 +222,8 @@ static int finish(run *a, bang_error *err)
         bang_text_add(&result->bad, "%s\n", bang_predictor_bad(a->predictor, i));
     if (result->bad.failed)
         return bang_fail_memory(err);
+    if (result->count == 0 && r->single && result->skipped)
+        return bang_fail(err, BANG_EDATA, "%s", bang_predictor_bad(a->predictor, 0));
     if (result->count == 0)
         return bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
                          predict_source(r),
