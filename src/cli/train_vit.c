@@ -188,7 +188,6 @@ static int settle_head(vit_job *j, bang_error *err)
     else
         note(j, "%s: has no head: begins with a new one of zeros", r->init);
     j->head = HEAD_NEW;
-    j->old_classes = outputs;
     return bang_vit_model_new_head(&j->model, classes, (const char *const *)j->train.class_names,
                                    err);
 }
@@ -231,6 +230,8 @@ static int fit(vit_job *j, bang_error *err)
         check_labels(j->c, "val", r->validation, &j->validation);
     if (j->c->problems.size)
         return 0;
+    if (r->options.batch > j->train.count) /* what is used is what is printed */
+        r->options.batch = j->train.count;
     j->epoch_steps = j->train.count / r->options.batch + (j->train.count % r->options.batch > 0);
     train_count_steps(j->c, r, j->train.count);
     if (r->init) {
