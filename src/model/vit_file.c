@@ -245,6 +245,8 @@ static int fill(bang_vit_model *out, reading *r, bang_error *err)
         rc = bang_problems_fail(&r->problems, r->checkpoint->path, NULL, err);
     if (rc == 0 && names)
         rc = take_names(out, r->settings.classes, err);
+    else if (rc == 0 && config.classes && json_array_size(r->settings.labels) == config.classes)
+        rc = take_names(out, r->settings.labels, err);
     if (rc == 0)
         rc = take_metadata(out, r->checkpoint->metadata, err);
     out->names = r->names;

@@ -56,6 +56,14 @@ vit make more.safetensors classes=5 seed=5
 run predict --model more.safetensors --data photos -o n.npy --labels y.npy
 rows y.npy
 bang predict --model more.safetensors --data photos -o n.npy --json
+mkdir folder
+cp vit.safetensors folder/model.safetensors
+echo '{"id2label": {"1": "dog", "0": "fox", "2": "cat"}}' >folder/config.json
+run predict --model folder photos/cat/0000.png
+echo '{"id2label": {"1": "LABEL_1", "0": "LABEL_0", "2": "LABEL_2"}}' >folder/config.json
+bang predict --model folder --data photos -o n.npy --json | field matched
+echo '{"label_names": ["fox", "owl"]}' >folder/config.json
+bang predict --model folder --data photos -o n.npy --json | field matched
 printf 'dog\tthe hound\ncat\tthe cat\nfox\tthe fox\n' >names.txt
 run predict --model vit.safetensors --data photos -o n.npy --labels y.npy --classes names.txt
 rows y.npy

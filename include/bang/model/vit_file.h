@@ -17,7 +17,8 @@
  * of the largest; CLIP: quick GELU, exact in open_clip's own files, epsilon 1e-5, CLIP's
  * mean and std, unit features; ViT: exact, 1e-6 for timm, 1e-12 for Hugging Face, 0.5).
  * Where a folder holds the weights, its config.json, preprocessor_config.json and
- * open_clip_config.json are asked, too.
+ * open_clip_config.json are asked, too, also for the names of the classes (id2label, or
+ * timm's label_names).
  */
 #ifndef BANG_MODEL_VIT_FILE_H
 #define BANG_MODEL_VIT_FILE_H
