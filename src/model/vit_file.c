@@ -153,7 +153,7 @@ static void refuse_unknown(reading *r)
             inside = bang_layout_begins(n->name, *t);
         for (size_t k = 0; k < sizeof harmless / sizeof *harmless && inside; k++)
             inside = !bang_layout_begins(n->name, harmless[k]);
-        if (inside && !n->used)
+        if (inside && !n->used && !bang_text_ends_with(n->name, ".attn_mask"))
             bang_text_add(&r->problems, "%.200s: no ViT of this layout that is known has it\n",
                           n->entry->name);
     }
