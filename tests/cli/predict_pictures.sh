@@ -91,6 +91,8 @@ run predict --model vit.safetensors --data photos/fox/0001.png --json | sed 's/\
 run predict --model vit.safetensors --data photos/fox/0001.png photos/dog/0002.png -q -o two.npy
 vit compare two.npy two.npy 0
 run predict --model vit.safetensors photos/fox/0001.png -q
+run predict --model vit.safetensors photos/fox/0001.png --features -o one.npy
+run predict --model vit.safetensors photos/fox/0001.png --features
 run predict --model vit.safetensors --model named.safetensors photos/fox/0001.png
 
 # another size, mean and crop
