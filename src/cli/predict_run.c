@@ -47,12 +47,13 @@ static int open_vits(run *a, bang_error *err)
     return rc;
 }
 
-/* With ViTs in the ensemble, pieces are as large as theirs: known when they come. */
+/* With ViTs in the ensemble, pieces are as large as theirs. */
 static int open_mlps(run *a, bang_error *err)
 {
     const predict_request *r = a->r;
     int rc = 0, any = 0;
-    a->rows = forward_piece(r->set.count, r->width * r->count);
+    a->rows = a->predictor ? bang_predictor_batch(a->predictor)
+                           : forward_piece(r->set.count, r->width * r->count);
     a->index = calloc(a->rows + 1, sizeof *a->index);
     if (!a->index)
         return bang_fail_memory(err);

@@ -214,6 +214,8 @@ static void check_labels(cli *c, const char *option, const char *source, const b
     size_t missing = 0;
     for (size_t i = 0; i < set->count; i++)
         missing += set->labels[i] < 0;
+    if (set->count == 0)
+        cli_problem(c, "--%s %.200s: holds no pictures", option, source);
     if (missing)
         cli_problem(c,
                     "--%s %.200s: %zu of %zu without a label: put pictures into class "
@@ -228,7 +230,7 @@ static int fit(vit_job *j, bang_error *err)
     check_labels(j->c, "data", r->data, &j->train);
     if (j->validation.count)
         check_labels(j->c, "val", r->validation, &j->validation);
-    if (j->c->problems.size)
+    if (j->c->problems.size || j->train.count == 0)
         return 0;
     if (r->options.batch > j->train.count) /* what is used is what is printed */
         r->options.batch = j->train.count;

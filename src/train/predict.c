@@ -313,6 +313,11 @@ static int run_models(bang_predictor *p, bang_error *err)
     return rc;
 }
 
+size_t bang_predictor_batch(const bang_predictor *p)
+{
+    return p->batch;
+}
+
 int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)
 {
     const bang_batch *batch = &p->sources[0].batch;

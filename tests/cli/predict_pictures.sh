@@ -141,5 +141,16 @@ vit mean expected.npy mlp.npy 0.5 ten.npy 0.5
 vit compare both.npy expected.npy 1e-6
 bang predict --model mlp.safetensors --model ten.safetensors --data multicolor:split=test -o again.npy -q
 cmp both.npy again.npy && echo same
+# a batch larger than the pieces that perceptrons alone are run in
+mkdir -p many
+$python -c 'import numpy as np
+np.save("many/images.npy", (np.arange(20000 * 16) % 251).astype(np.uint8).reshape(20000, 4, 4))
+np.save("many/labels.npy", np.arange(20000) % 3)'
+bang train --data many --steps 2 -q -o few.safetensors
+bang train --arch vit --data many --patch 2 --width 16 --depth 1 --heads 2 --steps 2 -q -o tiny.safetensors
+for batch in 20000 100; do
+    bang predict --model tiny.safetensors --model few.safetensors --data many --batch $batch -q -o many-$batch.npy
+done
+cmp many-20000.npy many-100.npy && echo same
 run predict --model mlp.safetensors --model vit.safetensors --head head.safetensors --data photos -o p.npy
 run predict --model mlp.safetensors --head head.safetensors --data multicolor --features -o p.npy

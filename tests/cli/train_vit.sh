@@ -91,6 +91,17 @@ echo broken >photos/cat/0003.png
 : >more/dog/0001.png
 # shellcheck disable=SC2086
 run train $new --data photos --epochs 2 --batch 8 -o x.safetensors
+# what was done before the bad picture came is not lost
+for more in '' '--resume --on-bad-image skip'; do
+    # shellcheck disable=SC2086
+    run train $new --data photos --steps 12 --batch 1 --seed 2 -q -o y.safetensors $more
+done
+# shellcheck disable=SC2086
+bang train $new --data photos --steps 12 --batch 1 --seed 2 --on-bad-image skip -q -o z.safetensors
+cmp y.safetensors z.safetensors && echo same after a bad picture
+mkdir -p bad/cat && echo broken >bad/cat/a.png
+# shellcheck disable=SC2086
+run train $new --data bad --steps 3 --batch 2 --on-bad-image skip -o w.safetensors
 # shellcheck disable=SC2086
 run train $new --data photos --val more --epochs 2 --batch 8 --on-bad-image skip -o x.safetensors | hide
 # shellcheck disable=SC2086
