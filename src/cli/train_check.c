@@ -233,6 +233,8 @@ static void check_vit(cli *c, train_request *r)
         cli_problem(c, "--eval-every: needs data to measure on: give --val DATA");
     if (r->kind == TRAIN_CLIP && !r->init)
         cli_problem(c, "--arch clip: begins with a file: name it with --init CLIP.safetensors");
+    if (r->only_head && !r->init)
+        cli_problem(c, "--only-head: of a network that was never trained: give one with --init");
     if (r->only_head && r->recompute)
         cli_problem(c, "--recompute: the head alone keeps nothing to compute again: leave it out");
 }
