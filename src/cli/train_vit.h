@@ -15,7 +15,7 @@ typedef struct vit_job {
     bang_images train, validation; /* count 0 when there is none */
     bang_vit_model model;
     vit_head head;
-    int in_order;       /* the data's classes have other names than the head's */
+    int in_order; /* the data's classes have other names than the head's */
     uint64_t epoch_steps;
     bang_tune_options options;
     bang_tune_result result;
