@@ -4,10 +4,11 @@
     make_clip.py OUT [KEY=VALUE ...]
 
 width depth patch grid text_width text_depth context vocabulary embedding seed
-are sizes; dtype=f16 gives matrices as OpenAI's files have them; prefix=module.
-goes before all names, metadata=1 adds {"format": "pt"}; layout=hf writes Hugging
-Face's layout instead, computed here by its definition, with ids=1 position_ids;
-hollow=1 makes all weights 0 in a file that takes no room, whatever its size."""
+are sizes, scale the standard deviation of the weights; dtype=f16 gives matrices as
+OpenAI's files have them; prefix=module. goes before all names, metadata=1 adds
+{"format": "pt"}; layout=hf writes Hugging Face's layout instead, computed here by its
+definition, with ids=1 position_ids; hollow=1 makes all weights 0 in a file that takes
+no room, whatever its size; logit_scale=4.6 sets that one number."""
 import sys
 
 import numpy as np
@@ -31,6 +32,7 @@ def layer(add, prefix, width):
 
 def make(o):
     random = np.random.default_rng(int(o["seed"]))
+    scale = float(o["scale"])
     out = {}
 
     def add(name, *shape):
@@ -38,7 +40,7 @@ def make(o):
         if o["hollow"]:
             out[name] = np.broadcast_to(np.zeros((), kind), shape)
         else:
-            out[name] = random.standard_normal(shape).astype(kind)
+            out[name] = np.asarray(scale * random.standard_normal(shape)).astype(kind)
 
     w, t, e = int(o["width"]), int(o["text_width"]), int(o["embedding"])
     add("visual.conv1.weight", w, 3, int(o["patch"]), int(o["patch"]))
@@ -58,6 +60,8 @@ def make(o):
     add("ln_final.bias", t)
     add("text_projection", t, e)
     add("logit_scale")
+    if o["logit_scale"]:
+        out["logit_scale"] = np.array(float(o["logit_scale"]), "<f4")
     return out
 
 
@@ -103,7 +107,8 @@ def to_hf(tensors, ids):
 def main(path, *settings):
     o = {"width": 8, "depth": 2, "patch": 4, "grid": 2, "text_width": 4, "text_depth": 3,
          "context": 7, "vocabulary": 11, "embedding": 6, "seed": 1, "dtype": "f32", "prefix": "",
-         "metadata": "", "layout": "openai", "ids": "", "hollow": ""}
+         "metadata": "", "layout": "openai", "ids": "", "hollow": "", "scale": 1,
+         "logit_scale": ""}
     for setting in settings:
         key, value = setting.split("=", 1)
         if key not in o:

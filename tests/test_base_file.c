@@ -100,6 +100,35 @@ static void test_many_writes_of_any_size(void **state)
 }
 
 /* A child that writes and dies before the commit. */
+/* A place in what is buffered and one in what is on its way to the disk. */
+static void test_bytes_replaced(void **state)
+{
+    const char *path = in_folder(*state, "replaced");
+    bang_error err = {0};
+    bang_file *file;
+    char block[1000];
+    memset(block, '.', sizeof block);
+    assert_int_equal(bang_file_begin(&file, path, &err), 0);
+    bang_file_write(file, "head", 4);
+    assert_int_equal(bang_file_replace(file, 1, "i", 1), 0);
+    for (int i = 0; i < 100; i++)
+        bang_file_write(file, block, sizeof block);
+    assert_int_equal(bang_file_replace(file, 0, "H", 1), 0);
+    bang_file_write(file, "end", 3);
+    assert_int_equal(bang_file_commit(file, &err), 0);
+    char *content;
+    size_t size;
+    assert_int_equal(bang_file_read(&content, &size, path, &err), 0);
+    assert_int_equal(size, 100007);
+    assert_memory_equal(content, "Hiad..", 6);
+    assert_memory_equal(content + size - 5, "..end", 5);
+    free(content);
+    assert_int_equal(bang_file_begin(&file, "/dev/null", &err), 0);
+    bang_file_write(file, "head", 4);
+    assert_int_equal(bang_file_replace(file, 0, "H", 1), -1);
+    bang_file_discard(file);
+}
+
 static void killed_writer(const char *path, const char *text)
 {
     pid_t child = fork();
@@ -429,6 +458,7 @@ int main(void)
         IN_FOLDER(test_read_errors),
         IN_FOLDER(test_read_without_a_size),
         IN_FOLDER(test_folders),
+        IN_FOLDER(test_bytes_replaced),
         cmocka_unit_test(test_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,52 @@ static void test_all_types_survive(void **state)
     }
 }
 
+static void check_rows(const char *path, size_t expected, size_t pieces)
+{
+    const float numbers[] = {1, 2.5F, -3, 4, 5, 6};
+    bang_error err = {0};
+    bang_npy_rows *rows;
+    bang_array array;
+    assert_int_equal(bang_npy_rows_begin(&rows, path, 3, expected, &err), 0);
+    for (size_t i = 0; i < pieces; i++)
+        bang_npy_rows_add(rows, numbers, 2);
+    assert_int_equal(bang_npy_rows_commit(rows, &err), 0);
+    assert_int_equal(bang_npy_read(&array, path, &err), 0);
+    assert_int_equal(array.dtype, BANG_F32);
+    assert_int_equal(array.rank, 2);
+    assert_int_equal(array.shape[0], 2 * pieces);
+    assert_int_equal(array.shape[1], 3);
+    for (size_t i = 0; i < pieces; i++)
+        assert_memory_equal((float *)array.data + 6 * i, numbers, sizeof numbers);
+    /* the same bytes as written at once */
+    char *at_once, *by_rows;
+    size_t size, other;
+    assert_int_equal(bang_file_read(&by_rows, &other, path, &err), 0);
+    assert_int_equal(bang_npy_write(path, &array, &err), 0);
+    assert_int_equal(bang_file_read(&at_once, &size, path, &err), 0);
+    assert_int_equal(size, other);
+    assert_memory_equal(at_once, by_rows, size);
+    free(at_once);
+    free(by_rows);
+    bang_array_release(&array);
+}
+
+static void test_rows_by_pieces(void **state)
+{
+    const char *path = in_folder(*state, "rows.npy");
+    check_rows(path, 4, 2);
+    check_rows(path, 1000000, 2); /* fewer than expected */
+    check_rows(path, 6, 0);
+    bang_error err = {0};
+    bang_npy_rows *rows;
+    assert_int_equal(bang_npy_rows_begin(&rows, "/dev/null", 3, 2, &err), 0);
+    assert_int_equal(bang_npy_rows_commit(rows, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "2 rows were announced and 0 came"));
+    assert_int_equal(bang_npy_rows_begin(&rows, in_folder(*state, "no/rows.npy"), 3, 2, &err),
+                     BANG_EIO);
+    assert_null(rows);
+}
+
 static void test_unreadable(void **state)
 {
     bang_array array = {.data = (void *)1};
@@ -289,6 +335,7 @@ static void test_unreadable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_rows_by_pieces),
         cmocka_unit_test(test_what_numpy_wrote),
         cmocka_unit_test(test_fortran_order_and_other_bytes),
         cmocka_unit_test(test_fortran_order_of_three_dimensions),

@@ -1,12 +1,19 @@
 /* Everything that libbang offers. A program that needs one room only includes
  * that room's header and compiles faster.
  *
- *     #include "bang/base/arena.h"
+ *     #include <bang/bang.h>
+ *     cc program.c $(pkg-config --cflags --libs bang)
+ */
+#ifndef BANG_BANG_H
+#define BANG_BANG_H
+
+#include "bang/base/arena.h"
 #include "bang/base/digest.h"
 #include "bang/base/error.h"
 #include "bang/base/file.h"
 #include "bang/base/json.h"
 #include "bang/base/machine.h"
+#include "bang/base/pool.h"
 #include "bang/base/process.h"
 #include "bang/base/progress.h"
 #include "bang/base/random.h"
@@ -44,6 +51,7 @@
 #include "bang/report/figure.h"
 #include "bang/report/report.h"
 #include "bang/store/checkpoint.h"
+#include "bang/store/gzip.h"
 #include "bang/store/idx.h"
 #include "bang/store/image.h"
 #include "bang/store/npy.h"
@@ -58,6 +66,7 @@
 #include "bang/tensor/product.h"
 #include "bang/theory/simulate.h"
 #include "bang/theory/theory.h"
+#include "bang/train/predict.h"
 #include "bang/train/train.h"
 #include "bang/train/tune.h"
 

@@ -205,6 +205,22 @@ int bang_file_descriptor(const bang_file *file)
     return file->part ? file->descriptor : -1;
 }
 
+int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t size)
+{
+    const char *bytes = data;
+    if (!file->part)
+        return -1;
+    flush(file);
+    for (size_t done = 0; done < size && !file->failure;) {
+        ssize_t n = pwrite(file->descriptor, bytes + done, size - done, (off_t)(offset + done));
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            file->failure = errno;
+    }
+    return 0;
+}
+
 int bang_file_commit(bang_file *file, bang_error *err)
 {
     flush(file);

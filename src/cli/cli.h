@@ -52,6 +52,9 @@ int cli_read_real(void *target, const char *value, bang_error *err);  /* double 
 int cli_read_whole(void *target, const char *value, bang_error *err); /* int64_t */
 int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_t; 64M, 1.5G */
 
+/* Numbers separated by commas into out, (most); how many, or -1 if text is no such list. */
+int cli_numbers(double *out, int most, const char *text);
+
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 
@@ -80,7 +83,8 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
-    int bytes; /* what is counted: the bar shows MB and GB/s */
+    int bytes;     /* what is counted: the bar shows MB and GB/s */
+    uint64_t from; /* done before it began, by a run that this one goes on with */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
 void cli_bar_finish(cli_bar *bar);
@@ -102,6 +106,7 @@ int cmd_simulate(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_train(int argc, char **argv);
+int cmd_zeroshot(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

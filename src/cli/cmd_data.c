@@ -7,9 +7,11 @@ static const struct {
     const char *name, *summary;
     int (*run)(int argc, char **argv);
 } parts[] = {
+    {"classes", "the classes of a set of pictures, a line each, for you to name", data_classes},
     {"get", "fetch a data set into the cache, or take over your own files", data_get},
     {"list", "the data sets that have names, and what the cache holds", data_list},
     {"make", "write MultiColorMNIST or SingleColorMNIST to a folder", data_make},
+    {"map", "which outputs of an ImageNet model stand for which folders", data_map},
     {"preview", "a picture of what data sets look like", data_preview},
 };
 static const size_t part_count = sizeof parts / sizeof *parts;
@@ -43,6 +45,9 @@ int cmd_data(int argc, char **argv)
     for (size_t i = 0; i < part_count; i++)
         if (strcmp(argv[2], parts[i].name) == 0)
             return parts[i].run(argc, argv);
-    fprintf(stderr, "bang data: %.80s: unknown: choose get, list, make or preview\n", argv[2]);
+    fprintf(stderr,
+            "bang data: %.80s: unknown: choose classes, get, list, make, map or "
+            "preview\n",
+            argv[2]);
     return CLI_USAGE;
 }

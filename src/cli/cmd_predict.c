@@ -1,37 +1,122 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "bang/base/file.h"
-#include "bang/store/npy.h"
-#include "networks.h"
-
-typedef struct request {
-    networks models;
-    const char *data, *output, *labels, *ensemble;
-    bang_dataset set;
-} request;
+#include "checkpoints.h"
+#include "predict.h"
 
 static const char summary[] =
-    "Runs networks over a data set and writes what they put out, (n, classes) f32. One\n"
-    "network: its logits. Several: the mean of their logits or, with --ensemble\n"
-    "probabilities, the mean of their class probabilities. DATA is a folder with\n"
-    "images.npy and labels.npy, or a name as bang data list shows them.";
+    "Runs networks (perceptrons, ViTs, CLIPs, in any mixture) over data and writes what\n"
+    "they put out, (n, classes) f32. One network: its logits. Several: the mean of their\n"
+    "logits or, with --ensemble probabilities, the mean of their class probabilities;\n"
+    "--weights are taken as they are. Each reads the data through its own preprocessing.\n"
+    "\n"
+    "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy and\n"
+    "labels.npy, a name as bang data list shows them, or pictures (also without --data):\n"
+    "then their five likeliest classes are printed, and -o may be left out.\n"
+    "\n"
+    "A class folder is the output of that name if the head (bang zeroshot writes such heads)\n"
+    "or --classes names the outputs, else, if there are as many folders as outputs, the output\n"
+    "of its place in the order of names. With --map (see bang data map) outputs become the scores\n"
+    "of the map's classes before anything else is done with them. Labels are always numbered\n"
+    "as the columns of the output.";
 
 static const char example[] =
     "  bang predict --model model.safetensors --data multicolor:split=test,p=0.8 -o logits.npy\n"
-    "  bang predict --model a.safetensors --model b.safetensors --data shifted -o ose.npy\n";
+    "  bang predict --model pre.safetensors --model fine.safetensors --data photos/val \\\n"
+    "      -o ose.npy --labels labels.npy\n"
+    "  bang predict --model fine.safetensors --data imagenet-a --map imagenet-a.json -o a.npy\n"
+    "  bang predict --model clip.safetensors --head head.safetensors cat.jpg dog.png\n";
 
-static void check_request(cli *c, const request *r)
+static int is_picture(const char *path)
 {
-    for (size_t i = 0; i < c->operand_count; i++)
-        cli_problem(c, "%.80s: unexpected: a network is named with --model", c->operands[i]);
-    networks_check(c, &r->models);
-    if (!r->data)
-        cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
-    if (strcmp(r->ensemble, "logits") != 0 && strcmp(r->ensemble, "probabilities") != 0)
+    struct stat info;
+    size_t size = strlen(path);
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) &&
+           (size < 4 || strcasecmp(path + size - 4, ".csv") != 0);
+}
+
+static void check_sources(cli *c, predict_request *r)
+{
+    bang_error err = {0};
+    size_t named = r->source_count, pictures = 0;
+    for (size_t i = 0; i < c->operand_count; i++) {
+        if (!is_picture(c->operands[i]))
+            cli_problem(c,
+                        "%.80s: unexpected: a network is named with --model, data with --data; "
+                        "only pictures stand alone",
+                        c->operands[i]);
+        else if (predict_read_source(r, c->operands[i], &err) < 0)
+            cli_problem(c, "%s", err.message);
+    }
+    for (size_t i = 0; i < r->source_count; i++)
+        pictures += is_picture(r->sources[i]) != 0;
+    for (size_t i = 0; r->source_count > 1 && i < named; i++)
+        if (!is_picture(r->sources[i]))
+            cli_problem(c, "--data %.200s: is no picture: of several each must be one",
+                        r->sources[i]);
+    /* features are for programs */
+    r->single = pictures > 0 && pictures == r->source_count && !r->features;
+    if (r->source_count == 0 && c->operand_count == 0)
+        cli_problem(c, "--data: missing: name a folder, a data set or pictures with --data DATA");
+}
+
+static void check_models(cli *c, const predict_request *r)
+{
+    bang_activation activation;
+    if (r->count == 0)
+        cli_problem(c, "--model: missing: name a network with --model FILE");
+    if (r->head && access(r->head, R_OK) < 0)
+        cli_problem(c, "--head %.300s: cannot be read: name a file that bang zeroshot wrote",
+                    r->head);
+    for (size_t i = 0; i < r->count; i++) {
+        const predict_model *m = &r->models[i];
+        if (access(m->path, R_OK) < 0)
+            cli_problem(c, "--model %.300s: cannot be read: name a file that bang train wrote",
+                        m->path);
+        if (m->head && access(m->head, R_OK) < 0)
+            cli_problem(c, "--head %.300s: cannot be read: name a file that bang zeroshot wrote",
+                        m->head);
+    }
+    if (r->activation && bang_activation_find(&activation, r->activation) < 0)
+        cli_problem(c, "--activation %.40s: unknown: choose relu, gelu or tanh", r->activation);
+}
+
+static void check_ensemble(cli *c, predict_request *r)
+{
+    r->probabilities = strcmp(r->ensemble, "probabilities") == 0;
+    if (!r->probabilities && strcmp(r->ensemble, "logits") != 0)
         cli_problem(c, "--ensemble %.40s: unknown: choose logits or probabilities", r->ensemble);
-    if (!r->output)
+    if (r->features && r->count > 1)
+        cli_problem(c, "--features: %zu models: features have no mean, give one model", r->count);
+    if (r->features && (r->probabilities || r->map_path))
+        cli_problem(c, "--features: have no classes: leave out --ensemble and --map");
+    if (!r->weights_text)
+        return;
+    r->weights = calloc(r->count + 1, sizeof *r->weights);
+    int count = r->weights ? cli_numbers(r->weights, (int)r->count, r->weights_text) : -1;
+    if (count < 0 || (size_t)count != r->count)
+        cli_problem(c, "--weights %.80s: cannot be read: write one number per model: 0.7,0.3",
+                    r->weights_text);
+}
+
+static void check_request(cli *c, predict_request *r)
+{
+    check_models(c, r);
+    check_sources(c, r);
+    check_ensemble(c, r);
+    picture_options_check(c, &r->pictures);
+    if (r->batch < 0 || r->batch > 1 << 20)
+        cli_problem(c, "--batch %lld: must be 1 to %d", (long long)r->batch, 1 << 20);
+    if (r->classes && access(r->classes, R_OK) < 0)
+        cli_problem(c, "--classes %.300s: cannot be read: name a file with a class name a line",
+                    r->classes);
+    if (r->map_path && access(r->map_path, R_OK) < 0)
+        cli_problem(c, "--map %.300s: cannot be read: make one with bang data map", r->map_path);
+    if (!r->output && !r->single)
         cli_problem(c, "--output: missing: say where to write with -o FILE.npy");
     if (r->output) {
         cli_check_output(c, r->output, ".npy");
@@ -43,123 +128,54 @@ static void check_request(cli *c, const request *r)
         check_output(c, "labels", r->labels);
 }
 
-static int print_result(const cli *c, const request *r, const double *accuracy)
-{
-    const networks *n = &r->models;
-    size_t classes = n->mlps[0].width[n->mlps[0].layers];
-    if (c->json) {
-        json_t *list = json_array();
-        for (size_t m = 0; m < n->count; m++)
-            json_array_append_new(list, bang_json_number(accuracy[m]));
-        return cli_print_json(c, json_pack("{sI sI so so ss ss}", "n", (json_int_t)r->set.count,
-                                           "classes", (json_int_t)classes, "accuracy",
-                                           bang_json_number(accuracy[n->count]), "models", list,
-                                           "ensemble", r->ensemble, "output", r->output));
-    }
-    if (c->quiet)
-        return CLI_DONE;
-    printf("%zu inputs, %zu classes\n\naccuracy\n", r->set.count, classes);
-    for (size_t m = 0; m < n->count; m++)
-        printf("%8.2f %%  %s\n", 100 * accuracy[m], n->paths[m]);
-    if (n->count > 1)
-        printf("%8.2f %%  mean of %s\n", 100 * accuracy[n->count], r->ensemble);
-    printf("\n%s: %s\n", r->output,
-           strcmp(r->ensemble, "logits") == 0 ? "logits" : "class probabilities");
-    return CLI_DONE;
-}
-
-typedef struct target {
-    bang_file *file;
-    size_t classes;
-} target;
-
-/* Little-endian as the header says, whatever this machine is. */
-static void take_outputs(void *context, const float *outputs, size_t count)
-{
-    const target *to = context;
-    unsigned char bytes[4096];
-    size_t used = 0;
-    for (size_t i = 0; i < count * to->classes; i++) {
-        uint32_t bits;
-        memcpy(&bits, &outputs[i], sizeof bits);
-        for (int b = 0; b < 4; b++)
-            bytes[used++] = (unsigned char)(bits >> 8 * b & 255);
-        if (used == sizeof bytes || i + 1 == count * to->classes) {
-            bang_file_write(to->file, bytes, used);
-            used = 0;
-        }
-    }
-}
-
-static int write_outputs(double *accuracy, const cli *c, const request *r, bang_error *err)
-{
-    const networks *n = &r->models;
-    target to = {NULL, n->mlps[0].width[n->mlps[0].layers]};
-    forward how = {.probabilities = strcmp(r->ensemble, "probabilities") == 0,
-                   .threads = (int)c->threads,
-                   .cancel = cli_cancel(),
-                   .take = take_outputs,
-                   .context = &to};
-    bang_array shape = {.dtype = BANG_F32, .rank = 2, .shape = {r->set.count, to.classes}};
-    bang_text header = {0};
-    inputs in;
-    cli_bar bar;
-    shape.count = r->set.count * to.classes;
-    int rc = inputs_init(&in, &r->set, 1, err);
-    if (rc < 0)
-        return rc;
-    rc = bang_npy_header(&header, &shape, err);
-    if (rc == 0)
-        rc = bang_file_begin(&to.file, r->output, err);
-    if (rc == 0) {
-        bang_file_write(to.file, header.data, header.size);
-        cli_bar_start(&bar, c, "inputs");
-        how.progress = &bar.progress;
-        rc = forward_run(accuracy, n->mlps, n->count, &in, &how, err);
-        cli_bar_finish(&bar);
-    }
-    if (rc == 0)
-        rc = bang_file_commit(to.file, err);
-    else
-        bang_file_discard(to.file);
-    bang_text_release(&header);
-    inputs_release(&in);
-    return rc;
-}
-
-static int predict_all(cli *c, request *r)
+static int predict_all(cli *c, predict_request *r)
 {
     bang_error err = {0};
-    int status = CLI_USAGE;
-    double *accuracy = calloc(r->models.count + 1, sizeof *accuracy);
-    int rc = accuracy ? networks_load(&r->models, &err) : bang_fail_memory(&err);
-    if (rc == 0)
-        rc = bang_dataset_open(&r->set, r->data, &err);
-    if (rc == 0) {
-        networks_fit(c, &r->models, &r->set, r->data);
-        if (cli_usage_failed(c)) {
-            free(accuracy);
-            return status;
-        }
-        rc = write_outputs(accuracy, c, r, &err);
+    bang_text notes = {0};
+    predict_result result = {0};
+    int status = predict_load(c, r);
+    if (status == CLI_DONE) {
+        predict_fit(c, r, &notes);
+        status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
     }
-    if (rc == 0 && r->labels)
-        rc = bang_npy_write(r->labels, &r->set.labels, &err);
-    status = rc < 0 ? cli_fail(c, &err) : print_result(c, r, accuracy);
-    free(accuracy);
+    if (status == CLI_DONE) {
+        if (notes.size && !c->quiet)
+            print_lines(c, "note: ", notes.data);
+        int rc = predict_run(&result, c, r, &err);
+        if (rc == 0 && result.bad.size && !c->quiet)
+            print_lines(c, "left out: ", result.bad.data);
+        status = rc < 0 ? cli_fail(c, &err) : predict_print(c, r, &result);
+    }
+    predict_result_release(&result);
+    bang_text_release(&notes);
     return status;
 }
 
 int cmd_predict(int argc, char **argv)
 {
-    request r = {.ensemble = "logits"};
+    predict_request r = {.ensemble = "logits", .pictures = PICTURE_OPTIONS_INIT};
     cli_option options[] = {
-        NETWORK_OPTIONS(&r.models),
-        {"data", 'd', "DATA", "a folder or a named data set", cli_read_text, &r.data},
-        {"ensemble", 0, "HOW", "of several: mean of logits or probabilities (logits)",
-         cli_read_text, &r.ensemble},
+        {"model", 'm', "FILE", "a network, any checkpoint; several are an ensemble",
+         predict_read_model, &r},
+        {"head", 0, "FILE", "of the model before it; before all: of each", predict_read_head, &r},
+        {"data", 'd', "DATA", "a folder, a CSV, a named data set, or a picture",
+         predict_read_source, &r},
         {"output", 'o', "FILE", "where to write the outputs, .npy", cli_read_text, &r.output},
         {"labels", 0, "FILE", "write the labels there too, .npy (n) i64", cli_read_text, &r.labels},
+        {"ensemble", 0, "HOW", "of several: mean of logits or probabilities (logits)",
+         cli_read_text, &r.ensemble},
+        {"weights", 0, "W1,W2,..", "of several: sum with these weights (the mean)", cli_read_text,
+         &r.weights_text},
+        {"map", 0, "FILE", "which outputs stand for which folders, .json", cli_read_text,
+         &r.map_path},
+        {"classes", 0, "FILE", "what outputs are called: a NAME, or CLASS<TAB>NAME a line",
+         cli_read_text, &r.classes},
+        {"features", 0, NULL, "write what the head reads in place of logits", cli_read_flag,
+         &r.features},
+        {"batch", 0, "N", "pictures prepared at once (some megabytes)", cli_read_whole, &r.batch},
+        PICTURE_OPTIONS(&r.pictures),
+        {"activation", 0, "NAME", "of perceptrons: relu, gelu or tanh (the file's)", cli_read_text,
+         &r.activation},
         {0},
     };
     cli c;
@@ -168,14 +184,13 @@ int cmd_predict(int argc, char **argv)
     cli_parse(&c, options, argc, argv, 2);
     int status = CLI_DONE;
     if (c.help) {
-        cli_print_help("predict", "--model FILE ... --data DATA -o FILE.npy", summary, options,
-                       example);
+        cli_print_help("predict", "--model FILE ... --data DATA -o FILE.npy | PICTURE ...", summary,
+                       options, example);
     } else {
         check_request(&c, &r);
         status = cli_usage_failed(&c) ? CLI_USAGE : predict_all(&c, &r);
     }
-    bang_dataset_release(&r.set);
-    networks_release(&r.models);
+    predict_release(&r);
     cli_release(&c);
     return status;
 }

@@ -6,9 +6,11 @@
 #include "bang/data/mnist.h"
 #include "cli.h"
 
+int data_classes(int argc, char **argv);
 int data_get(int argc, char **argv);
 int data_list(int argc, char **argv);
 int data_make(int argc, char **argv);
+int data_map(int argc, char **argv);
 int data_preview(int argc, char **argv);
 
 /* Opens MNIST, after fetching it when the cache lacks it (and saying so). The

@@ -1,9 +1,10 @@
-/* Networks at work on a whole data set, piece by piece. */
+/* Perceptrons at work on a whole data set, piece by piece. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "networks.h"
+#include "outputs.h"
 
 int inputs_init(inputs *out, const bang_dataset *set, int reduce, bang_error *err)
 {
@@ -47,89 +48,50 @@ static int run_task(void *context, size_t index, int worker, bang_error *err)
                             err);
 }
 
-static size_t count_right(const piece *p, const float *outputs)
+int forward_rows(float *logits, const bang_mlp *reduced, const inputs *in, size_t first,
+                 size_t count, const forward *how, bang_error *err)
 {
-    const int64_t *labels = p->in->set->labels.data;
-    size_t right = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        const float *z = outputs + i * p->classes;
-        size_t best = 0;
-        for (size_t c = 1; c < p->classes; c++)
-            best = z[c] > z[best] ? c : best;
-        right += best == (size_t)labels[p->first + i];
-    }
-    return right;
+    piece p = {.in = in, .mlp = reduced, .first = first, .count = count};
+    p.logits = logits;
+    p.classes = reduced->width[reduced->layers];
+    return bang_parallel_for((count + TASK - 1) / TASK, how->threads, run_task, &p, how->cancel,
+                             err);
 }
 
-/* sum += the logits or their softmax */
-static void add_outputs(double *sum, const piece *p, int probabilities)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        const float *z = p->logits + i * p->classes;
-        double *to = sum + i * p->classes, most = (double)z[0], mass = 0;
-        for (size_t c = 1; c < p->classes; c++)
-            most = fmax(most, (double)z[c]);
-        for (size_t c = 0; probabilities && c < p->classes; c++)
-            mass += exp((double)z[c] - most);
-        for (size_t c = 0; c < p->classes; c++)
-            to[c] += probabilities ? exp((double)z[c] - most) / mass : (double)z[c];
-    }
-}
-
-/* One piece: each network, then the mean. */
-static int run_piece(double *accuracy, piece *p, const bang_mlp *reduced, size_t count, double *sum,
-                     const forward *how, bang_error *err)
-{
-    memset(sum, 0, p->count * p->classes * sizeof *sum);
-    for (size_t m = 0; m < count; m++) {
-        p->mlp = &reduced[m];
-        int rc = bang_parallel_for((p->count + TASK - 1) / TASK, how->threads, run_task, p,
-                                   how->cancel, err);
-        if (rc < 0)
-            return rc;
-        for (size_t i = 0; i < p->count * p->classes; i++)
-            if (!isfinite(p->logits[i]))
-                return bang_fail(err, BANG_EDATA,
-                                 "network %zu: its output for input %zu is not finite: its weights "
-                                 "or the data are broken",
-                                 m + 1, p->first + i / p->classes);
-        accuracy[m] += (double)count_right(p, p->logits);
-        add_outputs(sum, p, how->probabilities);
-    }
-    for (size_t i = 0; i < p->count * p->classes; i++)
-        p->logits[i] = (float)(sum[i] / (double)count);
-    accuracy[count] += (double)count_right(p, p->logits);
-    if (how->take)
-        how->take(how->context, p->logits, p->count);
-    return 0;
-}
-
-int forward_run(double *accuracy, const bang_mlp *mlps, size_t count, const inputs *in,
-                const forward *how, bang_error *err)
+size_t forward_piece(size_t total, size_t classes)
 {
     enum { NUMBERS = 1 << 21, ROWS = 16384 }; /* of outputs at a time */
-    size_t total = in->set->count, classes = mlps[0].width[mlps[0].layers];
     size_t rows = NUMBERS / classes < ROWS ? NUMBERS / classes : ROWS;
     rows = rows < TASK ? TASK : rows;
-    rows = rows < total ? rows : total;
-    bang_mlp *reduced = calloc(count, sizeof *reduced);
+    return rows < total ? rows : total;
+}
+
+int forward_accuracy(double *accuracy, const bang_mlp *mlp, const inputs *in, const forward *how,
+                     bang_error *err)
+{
+    size_t total = in->set->count, classes = mlp->width[mlp->layers];
+    size_t rows = forward_piece(total, classes);
+    outputs o = {.models = 1, .width = classes, .scored = 1};
+    const int64_t *labels = in->set->labels.data;
     float *logits = calloc(rows * classes, sizeof *logits);
-    double *sum = calloc(rows * classes, sizeof *sum);
-    int rc = reduced && logits && sum ? 0 : bang_fail_memory(err);
-    for (size_t m = 0; rc == 0 && m < count; m++)
-        rc = bang_mlp_reduce(&reduced[m], &mlps[m], &in->columns, err);
-    memset(accuracy, 0, (count + 1) * sizeof *accuracy);
+    uint32_t *index = calloc(rows + 1, sizeof *index);
+    bang_mlp reduced = {0};
+    int rc = logits && index ? outputs_init(&o, err) : bang_fail_memory(err);
+    if (rc == 0)
+        rc = bang_mlp_reduce(&reduced, mlp, &in->columns, err);
     for (size_t first = 0; rc == 0 && first < total; first += rows) {
-        piece p = {in, NULL, logits, first, total - first < rows ? total - first : rows, classes};
-        rc = run_piece(accuracy, &p, reduced, count, sum, how, err);
-        bang_progress_step(how->progress, first + p.count, total);
+        size_t count = total - first < rows ? total - first : rows;
+        for (size_t i = 0; i < count; i++)
+            index[i] = (uint32_t)(first + i);
+        rc = forward_rows(logits, &reduced, in, first, count, how, err);
+        if (rc == 0)
+            rc = outputs_add(&o, (const float *const[]){logits}, labels + first, index, count, err);
     }
-    for (size_t m = 0; m <= count; m++)
-        accuracy[m] /= (double)total;
-    for (size_t m = 0; reduced && m < count; m++)
-        bang_mlp_release(&reduced[m]);
-    free(reduced);
+    if (rc == 0)
+        *accuracy = outputs_accuracy(&o, 0);
+    bang_mlp_release(&reduced);
+    outputs_release(&o);
     free(logits);
-    free(sum);
+    free(index);
     return rc;
 }

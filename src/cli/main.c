@@ -11,6 +11,7 @@ static const struct {
     {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate},
     {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data},
     {"train", "train a network on a data set", cmd_train},
+    {"zeroshot", "a classification head from class names, by a CLIP's text tower", cmd_zeroshot},
     {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
     {"average", "combine checkpoints of any architecture into a more robust one", cmd_average},
     {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff},

@@ -59,29 +59,10 @@ int cli_read_model(void *target, const char *value, bang_error *err)
     return 0;
 }
 
-/* Numbers separated by commas; the count, or -1. */
-static int read_list(double *out, int most, const char *value)
-{
-    int count = 0;
-    for (;;) {
-        char item[64];
-        size_t size = strcspn(value, ",");
-        if (size >= sizeof item || count == most)
-            return -1;
-        memcpy(item, value, size);
-        item[size] = '\0';
-        if (bang_text_to_double(&out[count++], item) < 0)
-            return -1;
-        if (value[size] == '\0')
-            return count;
-        value += size + 1;
-    }
-}
-
 int cli_read_weights(void *target, const char *value, bang_error *err)
 {
     cli_models *m = target;
-    int count = read_list(m->weights, BANG_THEORY_MAX_MODELS, value);
+    int count = cli_numbers(m->weights, BANG_THEORY_MAX_MODELS, value);
     if (count < 0)
         return bang_fail(err, BANG_EUSAGE, "cannot be read: write one number per model: 0.7,0.3");
     m->weight_count = (size_t)count;

@@ -1,5 +1,5 @@
-/* What train, predict and explain share: networks from files, and networks at
- * work on a whole data set. */
+/* What train, predict and explain share: perceptrons from files, and perceptrons
+ * at work on a whole data set. */
 #ifndef BANG_CLI_NETWORKS_H
 #define BANG_CLI_NETWORKS_H
 
@@ -43,19 +43,19 @@ int inputs_init(inputs *out, const bang_dataset *set, int reduce, bang_error *er
 void inputs_release(inputs *in);
 
 typedef struct forward {
-    int probabilities; /* outputs are the mean of the softmax, not of the logits */
     int threads;
-    const bang_progress *progress; /* may be NULL */
     bang_cancel *cancel;
-    /* takes the next rows of outputs (count, classes); may be NULL */
-    void (*take)(void *context, const float *outputs, size_t count);
-    void *context;
 } forward;
 
-/* Runs networks, which read all numbers of an input, over the data in pieces of
- * bounded size. accuracy (count + 1): of each, then of the mean of all. */
-int forward_run(double *accuracy, const bang_mlp *mlps, size_t count, const inputs *in,
-                const forward *how, bang_error *err);
+/* Outputs (count, classes) of rows [first, first + count) of a network that reads groups
+ * of in's columns (bang_mlp_reduce). */
+int forward_rows(float *logits, const bang_mlp *reduced, const inputs *in, size_t first,
+                 size_t count, const forward *how, bang_error *err);
+/* How many rows of so many outputs are taken at a time: memory stays bounded. */
+size_t forward_piece(size_t total, size_t classes);
+/* The share of rows that a network, which reads all numbers of an input, gets right. */
+int forward_accuracy(double *accuracy, const bang_mlp *mlp, const inputs *in, const forward *how,
+                     bang_error *err);
 
 /* Says through c if a file cannot be written there. */
 void check_output(cli *c, const char *option, const char *path);

@@ -90,6 +90,23 @@ int cli_read_bytes(void *target, const char *value, bang_error *err)
     return 0;
 }
 
+int cli_numbers(double *out, int most, const char *text)
+{
+    for (int count = 0;;) {
+        char item[64];
+        size_t size = strcspn(text, ",");
+        if (size >= sizeof item || count == most)
+            return -1;
+        memcpy(item, text, size);
+        item[size] = '\0';
+        if (bang_text_to_double(&out[count++], item) < 0)
+            return -1;
+        if (text[size] == '\0')
+            return count;
+        text += size + 1;
+    }
+}
+
 void cli_problem(cli *c, const char *format, ...)
 {
     va_list arguments;

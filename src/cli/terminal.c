@@ -65,12 +65,14 @@ static void draw(void *context, uint64_t done, uint64_t total)
         struct winsize size = {0};
         int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
         char line[512];
+        double seconds = now - bar->begin;
+        if (done > bar->from) /* as if all had gone at the pace of what was done since */
+            seconds *= (double)done / (double)(done - bar->from);
         if (bar->bytes)
-            bang_progress_render_bytes(line, sizeof line, bar->label, done, total, now - bar->begin,
+            bang_progress_render_bytes(line, sizeof line, bar->label, done, total, seconds,
                                        width - 1);
         else
-            bang_progress_render(line, sizeof line, bar->label, done, total, now - bar->begin,
-                                 width - 1);
+            bang_progress_render(line, sizeof line, bar->label, done, total, seconds, width - 1);
         fprintf(stderr, "\r%s\033[K", line);
         bar->last = now;
     }

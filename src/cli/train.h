@@ -1,26 +1,79 @@
-/* `bang train` in two parts: what is asked for (cmd_train.c) and the work. */
+/* `bang train` in parts: what is asked for (cmd_train.c, train_check.c), perceptrons
+ * (train_run.c), vision transformers (train_vit.c: model and data; train_vit_run.c: the work;
+ * train_vit_print.c: what is said about it), and the log (train_log.c). */
 #ifndef BANG_CLI_TRAIN_H
 #define BANG_CLI_TRAIN_H
 
-#include "bang/train/train.h"
+#include <stdio.h>
+
+#include "bang/data/images.h"
+#include "bang/train/tune.h"
 #include "networks.h"
+#include "pictures.h"
 
 #define TRAIN_NOT_GIVEN INT64_MIN
 
+typedef enum train_kind { TRAIN_MLP, TRAIN_VIT, TRAIN_CLIP } train_kind;
+
 typedef struct train_request {
-    const char *arch, *data, *validation, *init, *output, *log;
-    const char *hidden; /* NULL unless given */
-    const char *activation, *loss, *optimizer, *schedule, *smoothing;
+    const char *data, *validation, *init, *output, *log;
+    const char *arch, *loss, *optimizer, *schedule, *smoothing; /* NULL unless given */
     int64_t epochs, steps; /* TRAIN_NOT_GIVEN, or one of them */
     int64_t batch, warmup, step_every, log_every;
+    const char *state; /* NULL unless given; then where it is, or NULL: none */
+    double state_minutes;
+    int resume;
+    char *state_path;           /* owned: the default */
+    bang_train_options options; /* all but steps and warm-up, which depend on the data */
+    train_kind kind;
+    /* perceptrons */
+    const char *hidden, *activation; /* NULL unless given */
     int no_reduction;
     int layers; /* of the network: hidden ones and the last */
     size_t width[BANG_MLP_LAYERS_MAX + 1];
     bang_activation activation_kind;
-    bang_train_options options; /* all but steps, when epochs are counted */
+    /* vision transformers */
+    picture_options pictures;
+    int64_t patch, channels, embedding, depth; /* 0 unless given */
+    double mlp_ratio;                          /* NaN unless given, as are the two below */
+    double degrees, color;
+    const char *head, *augment, *crop_scale, *keep; /* NULL unless given */
+    int64_t eval_every, piece;                      /* TRAIN_NOT_GIVEN unless given */
+    int only_head, recompute;
+    uint64_t cache;
+    bang_transform transform;
 } train_request;
 
-/* Opens the data, trains, saves, reports. Returns an exit status. */
+/* Reads what was typed, chooses what was not; says through c what is wrong. */
+void train_check(cli *c, train_request *r);
+/* Steps and warm-up, once the number of inputs is known. */
+void train_count_steps(cli *c, train_request *r, size_t rows);
+
+/* Opens the data, trains, saves, reports. Return an exit status. */
 int train_run(cli *c, train_request *r);
+int train_vit(cli *c, train_request *r);
+
+/* What is known about a state before the training: notes for a person. */
+void train_state_notes(const cli *c, const train_request *r);
+/* Says that the work was interrupted and how it goes on; saved: step of the state, 0: none. */
+int train_interrupted(const cli *c, uint64_t saved, uint64_t steps);
+/* "3000 steps of 64 rows ..., rate 0.001 cosine, ..." as one line. */
+void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps);
+
+/* The log: a JSON object a line. Lines of an earlier run after the step that this one begins
+ * with are dropped. */
+typedef struct train_log {
+    const char *path; /* NULL: none */
+    FILE *file;
+    int begun;
+    bang_error err; /* the first failure */
+} train_log;
+
+/* Before anything is added; step is that which was done before. */
+void train_log_begin(train_log *log, uint64_t step);
+/* Takes line over; NULL is out of memory. */
+void train_log_add(train_log *log, json_t *line);
+/* 0, or the first failure. */
+int train_log_end(train_log *log, bang_error *err);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bang/base/file.h"
 #include "train.h"
 
 typedef struct job {
@@ -19,8 +18,9 @@ typedef struct job {
     cli_bar bar;
     char label[48];
     double recent; /* loss, smoothed for the eye */
-    bang_text log;
-    double log_sum;
+    train_log log;
+    double log_sum; /* saved with the state */
+    uint64_t saved, resumed_from;
 } job;
 
 static size_t parameter_count(const bang_mlp *mlp)
@@ -72,17 +72,7 @@ static int prepare(job *j, bang_error *err)
     r->width[0] = j->train.width;
     r->width[r->layers] = j->train.classes;
     j->epoch_steps = (j->train.count + o->batch - 1) / o->batch;
-    if (r->steps == TRAIN_NOT_GIVEN) {
-        uint64_t epochs = r->epochs == TRAIN_NOT_GIVEN ? 10 : (uint64_t)r->epochs;
-        if (epochs > UINT64_MAX / 2 / j->epoch_steps)
-            cli_problem(j->c, "--epochs %lld: more steps than can be counted",
-                        (long long)r->epochs);
-        else
-            o->steps = epochs * j->epoch_steps;
-        if (o->warmup > o->steps)
-            cli_problem(j->c, "--warmup %llu: is more than the %llu steps of the training",
-                        (unsigned long long)o->warmup, (unsigned long long)o->steps);
-    }
+    train_count_steps(j->c, r, j->train.count);
     rc = r->init ? load_first(j, err)
                  : bang_mlp_init(&j->mlp, r->layers, r->width, r->activation_kind, err);
     if (rc == 0 && !r->init)
@@ -96,14 +86,9 @@ static int prepare(job *j, bang_error *err)
 static void add_log(job *j, uint64_t step, double rate)
 {
     uint64_t every = (uint64_t)j->r->log_every, many = (step - 1) % every + 1;
-    json_t *line =
-        json_pack("{sI so so}", "step", (json_int_t)step, "loss",
-                  bang_json_number(j->log_sum / (double)many), "rate", bang_json_number(rate));
-    char *text = bang_json_line(line);
-    json_decref(line);
-    bang_text_add(&j->log, "%s\n", text ? text : "");
-    j->log.failed |= !text;
-    free(text);
+    train_log_add(&j->log, json_pack("{sI so so}", "step", (json_int_t)step, "loss",
+                                     bang_json_number(j->log_sum / (double)many), "rate",
+                                     bang_json_number(rate)));
     j->log_sum = 0;
 }
 
@@ -115,6 +100,7 @@ static void on_step(void *context, uint64_t step, double loss, double rate)
         snprintf(j->label, sizeof j->label, "loss %.3g", j->recent);
     if (!j->r->log)
         return;
+    train_log_begin(&j->log, step);
     j->log_sum += loss;
     if ((step + 1) % (uint64_t)j->r->log_every == 0 || step + 1 == j->r->options.steps ||
         !isfinite(loss))
@@ -125,7 +111,7 @@ static void on_step(void *context, uint64_t step, double loss, double rate)
 static int train_reduced(job *j, const inputs *in, bang_error *err)
 {
     bang_train_options *o = &j->r->options;
-    bang_train_result result;
+    bang_train_result result = {0};
     bang_mlp reduced;
     j->loss = NAN;
     if (o->steps == 0) /* and no rounding */
@@ -139,10 +125,14 @@ static int train_reduced(job *j, const inputs *in, bang_error *err)
     o->cancel = cli_cancel();
     o->step = on_step;
     o->context = j;
+    o->state.own = &j->log_sum;
+    o->state.own_count = 1;
     double begin = cli_seconds();
     rc = bang_train_mlp(&reduced, &in->rows, j->train.labels.data, o, &result, err);
     j->seconds = cli_seconds() - begin;
     cli_bar_finish(&j->bar);
+    j->saved = result.saved;
+    j->resumed_from = result.resumed_from;
     if (rc == 0) {
         j->loss = result.loss;
         rc = bang_mlp_expand(&j->mlp, &reduced, &in->columns, result.decay, err);
@@ -155,12 +145,10 @@ static int measure(double *accuracy, const job *j, const bang_dataset *set, cons
                    bang_error *err)
 {
     forward how = {.threads = (int)j->c->threads, .cancel = cli_cancel()};
-    double both[2] = {0}; /* the network and the ensemble of it alone */
     inputs own = {0};
     int rc = ready ? 0 : inputs_init(&own, set, 1, err);
     if (rc == 0)
-        rc = forward_run(both, &j->mlp, 1, ready ? ready : &own, &how, err);
-    *accuracy = both[0];
+        rc = forward_accuracy(accuracy, &j->mlp, ready ? ready : &own, &how, err);
     inputs_release(&own);
     return rc;
 }
@@ -179,45 +167,23 @@ static int work(job *j, bang_error *err)
     j->parameters = parameter_count(&j->mlp);
     j->reduced_inputs = in.columns.group_count;
     rc = train_reduced(j, &in, err);
+    if (j->resumed_from == 0 && rc == 0)
+        train_log_begin(&j->log, 0); /* of no steps: an empty one */
     bang_error why = {0};
-    if (j->log.failed && rc == 0)
-        rc = bang_fail_memory(err);
-    /* a training that failed is when the log is wanted most */
-    if (r->log && !j->log.failed &&
-        bang_file_put(r->log, j->log.size ? j->log.data : "", j->log.size, &why) < 0 && rc == 0)
+    if (train_log_end(&j->log, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s", why.message);
     if (rc == 0)
         rc = bang_mlp_save(&j->mlp, r->output, err);
+    if (rc == 0 && r->state)
+        rc = bang_train_state_remove(r->state, err);
+    if (rc == 0)
+        j->saved = 0;
     if (rc == 0)
         rc = measure(&j->accuracy[0], j, &j->train, reduce ? &in : NULL, err);
     inputs_release(&in);
     if (rc == 0 && j->validation.count)
         rc = measure(&j->accuracy[1], j, &j->validation, NULL, err);
     return rc;
-}
-
-static void print_recipe(const job *j)
-{
-    const train_request *r = j->r;
-    const bang_train_options *o = &r->options;
-    double epochs = (double)o->steps / (double)j->epoch_steps;
-    printf("training   %llu step%s of %zu row%s (%.4g epoch%s), %s, %s, rate %g %s",
-           (unsigned long long)o->steps, o->steps == 1 ? "" : "s", o->batch,
-           o->batch == 1 ? "" : "s", epochs, epochs == 1 ? "" : "s", r->loss, r->optimizer, o->rate,
-           r->schedule);
-    if (o->warmup)
-        printf(", warm-up %llu", (unsigned long long)o->warmup);
-    if (o->momentum > 0)
-        printf(", momentum %g", o->momentum);
-    if (o->weight_decay > 0)
-        printf(", weight decay %g", o->weight_decay);
-    if (o->clip_norm > 0)
-        printf(", gradient at most %g", o->clip_norm);
-    if (o->label_smoothing > 0)
-        printf(", label smoothing %g (%s)", o->label_smoothing, r->smoothing);
-    if (o->mixup > 0)
-        printf(", mixup %g", o->mixup);
-    putchar('\n');
 }
 
 static void print_table(const job *j)
@@ -233,9 +199,12 @@ static void print_table(const job *j)
     if (j->reduced_inputs < mlp->width[0])
         printf("; inputs reduced to the %zu that differ", j->reduced_inputs);
     putchar('\n');
-    print_recipe(j);
+    train_print_recipe(r, "row", j->epoch_steps);
     if (j->seconds > 0 && r->options.steps)
-        printf("speed      %.0f steps/s\n", (double)r->options.steps / j->seconds);
+        printf("speed      %.0f steps/s\n",
+               (double)(r->options.steps - j->resumed_from) / j->seconds);
+    if (j->resumed_from)
+        printf("resumed    after step %llu\n", (unsigned long long)j->resumed_from);
     if (r->options.steps)
         printf("loss       %.4g\n", j->loss);
     printf("accuracy   %.2f %% on the training data", 100 * j->accuracy[0]);
@@ -257,26 +226,29 @@ static int print_result(const job *j)
         json_pack("{so so}", "train", bang_json_number(j->accuracy[0]), "val",
                   j->validation.count ? bang_json_number(j->accuracy[1]) : json_null());
     return cli_print_json(
-        j->c, json_pack("{sI so so so sI sI sI so ss}", "steps", (json_int_t)o->steps, "epochs",
+        j->c, json_pack("{sI so so so sI sI sI sI so ss}", "steps", (json_int_t)o->steps, "epochs",
                         bang_json_number((double)o->steps / (double)j->epoch_steps), "loss",
                         bang_json_number(j->loss), "accuracy", accuracy, "parameters",
                         (json_int_t)j->parameters, "inputs", (json_int_t)j->mlp.width[0],
-                        "reduced_inputs", (json_int_t)j->reduced_inputs, "seconds",
-                        bang_json_number(j->seconds), "output", r->output));
+                        "reduced_inputs", (json_int_t)j->reduced_inputs, "resumed_from",
+                        (json_int_t)j->resumed_from, "seconds", bang_json_number(j->seconds),
+                        "output", r->output));
 }
 
 int train_run(cli *c, train_request *r)
 {
-    job j = {.c = c, .r = r};
+    job j = {.c = c, .r = r, .log = {.path = r->log}};
     bang_error err = {0};
     int rc = prepare(&j, &err), status = CLI_USAGE;
     if (rc < 0) {
         status = cli_fail(c, &err);
     } else if (!cli_usage_failed(c)) {
+        train_state_notes(c, r);
         rc = work(&j, &err);
-        status = rc < 0 ? cli_fail(c, &err) : print_result(&j);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.saved, r->options.steps)
+                 : rc < 0              ? cli_fail(c, &err)
+                                       : print_result(&j);
     }
-    bang_text_release(&j.log);
     bang_mlp_release(&j.mlp);
     bang_dataset_release(&j.train);
     bang_dataset_release(&j.validation);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/problems.h"
+
 static const char ids_key[] = "bang.position_ids", prefix_key[] = "bang.text_prefix";
 static const char *const ids_names[CLIP_TOWERS] = {"vision", "text"};
 
@@ -28,31 +30,6 @@ void bang_conversion_note(planning *p, const char *format, ...)
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     json_array_append_new(p->plan->notes, json_string(line));
-}
-
-/* As many lines as fit into one message, and how many more there are. */
-static int fail_problems(planning *p, bang_text *problems, bang_error *err)
-{
-    enum { ROOM = 800 };
-    bang_text list = {0};
-    size_t more = 0;
-    if (p->problems.failed)
-        return bang_fail_memory(err);
-    for (const char *line = p->problems.data, *end; line && *line; line = end + 1) {
-        end = line + strcspn(line, "\n");
-        if (problems)
-            bang_text_add(problems, "%s: %.*s\n", p->checkpoint->path, (int)(end - line), line);
-        if (more || (list.size > 0 && list.size + (size_t)(end - line) > ROOM))
-            more++;
-        else
-            bang_text_add(&list, "%s%.*s", list.size ? "; " : "", (int)(end - line), line);
-    }
-    if (more)
-        bang_text_add(&list, "; and %zu more", more);
-    int rc = list.failed ? bang_fail_memory(err)
-                         : bang_fail(err, BANG_EDATA, "%s: %s", p->checkpoint->path, list.data);
-    bang_text_release(&list);
-    return rc;
 }
 
 static bang_conversion_tensor *add_tensor(planning *p, const char *name)
@@ -270,7 +247,7 @@ static int plan_layout(planning *p, bang_text *problems, bang_error *err)
     if (rc == 0 && p->problem_count == 0)
         rc = emit(p, err);
     if (rc == 0 && p->problem_count > 0)
-        rc = fail_problems(p, problems, err);
+        rc = bang_problems_fail(&p->problems, p->checkpoint->path, problems, err);
     bang_text_release(&p->problems);
     return rc;
 }

@@ -1,12 +1,9 @@
-#define ZLIB_CONST /* our input stays ours */
 #include "bang/store/idx.h"
 
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
 
 #include "store/bytes.h"
+#include "store/gunzip.h"
 
 /* No compressed byte becomes more: deflate spends two bits at least on a copy
  * of at most 258 bytes. */
@@ -21,89 +18,18 @@ static const struct {
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
-/* Bytes that come as they are or through zlib. */
-struct stream {
-    const char *name;
-    const unsigned char *data;
-    size_t size, used;
-    int compressed;
-    int ended; /* a member of the compressed file is complete */
-    z_stream zlib;
-};
-
-static int fail_cut(const struct stream *stream, bang_error *err)
-{
-    return bang_fail(err, BANG_EDATA, "%s: ends before its numbers do: the file is cut",
-                     stream->name);
-}
-
-/* One call of inflate: up to size bytes to out, *made of them. */
-static int inflate_some(struct stream *stream, unsigned char *out, size_t size, size_t *made,
-                        bang_error *err)
-{
-    z_stream *zlib = &stream->zlib;
-    size_t left = stream->size - stream->used;
-    if (stream->ended) { /* members may follow each other */
-        if (inflateReset(zlib) != Z_OK)
-            return bang_fail(err, BANG_EDATA, "%s: cannot decompress it", stream->name);
-        stream->ended = 0;
-    }
-    uInt given = left < UINT_MAX ? (uInt)left : UINT_MAX;
-    uInt space = size < UINT_MAX ? (uInt)size : UINT_MAX;
-    zlib->next_in = stream->data + stream->used;
-    zlib->avail_in = given;
-    zlib->next_out = out;
-    zlib->avail_out = space;
-    int rc = inflate(zlib, Z_NO_FLUSH);
-    stream->used += given - zlib->avail_in;
-    *made = space - zlib->avail_out;
-    stream->ended = rc == Z_STREAM_END;
-    if (rc == Z_OK || rc == Z_STREAM_END)
-        return 0;
-    if (rc == Z_MEM_ERROR)
-        return bang_fail_memory(err);
-    if (rc == Z_BUF_ERROR) /* nothing more can be done with what there is */
-        return fail_cut(stream, err);
-    return bang_fail(err, BANG_EDATA, "%s: its compressed data are damaged: get it again",
-                     stream->name);
-}
-
-static int read_bytes(struct stream *stream, void *out, size_t size, bang_error *err)
-{
-    unsigned char *to = out;
-    if (!stream->compressed) {
-        if (size > stream->size - stream->used)
-            return fail_cut(stream, err);
-        if (size > 0)
-            memcpy(to, stream->data + stream->used, size);
-        stream->used += size;
-        return 0;
-    }
-    while (size > 0) {
-        size_t made = 0;
-        if (stream->ended && stream->used == stream->size)
-            return fail_cut(stream, err);
-        int code = inflate_some(stream, to, size, &made, err);
-        if (code < 0)
-            return code;
-        to += made;
-        size -= made;
-    }
-    return 0;
-}
-
 /* The file must end where its numbers do; of a compressed one the checksum is
  * still to come. */
-static int check_end(struct stream *stream, bang_error *err)
+static int check_end(bang_gunzip *stream, bang_error *err)
 {
     unsigned char extra;
     size_t made = 0;
-    while (stream->compressed && made == 0 && !(stream->ended && stream->used == stream->size)) {
-        int code = inflate_some(stream, &extra, 1, &made, err);
+    while (made == 0 && !bang_gunzip_is_at_end(stream)) {
+        int code = bang_gunzip_some(stream, &extra, 1, &made, err);
         if (code < 0)
             return code;
     }
-    if (made > 0 || stream->used < stream->size)
+    if (made > 0)
         return bang_fail(err, BANG_EDATA, "%s: bytes follow behind its numbers: not an idx file",
                          stream->name);
     return 0;
@@ -115,10 +41,10 @@ struct header {
     size_t shape[BANG_RANK_MAX];
 };
 
-static int read_header(struct header *header, struct stream *stream, bang_error *err)
+static int read_header(struct header *header, bang_gunzip *stream, bang_error *err)
 {
     unsigned char bytes[4];
-    int code = read_bytes(stream, bytes, 4, err);
+    int code = bang_gunzip_read(stream, bytes, 4, err);
     if (code < 0)
         return code;
     int type = 0;
@@ -132,7 +58,7 @@ static int read_header(struct header *header, struct stream *stream, bang_error 
     header->dtype = types[type].dtype;
     header->rank = bytes[3];
     for (int i = 0; i < header->rank; i++) {
-        code = read_bytes(stream, bytes, 4, err);
+        code = bang_gunzip_read(stream, bytes, 4, err);
         if (code < 0)
             return code;
         header->shape[i] =
@@ -142,7 +68,7 @@ static int read_header(struct header *header, struct stream *stream, bang_error 
 }
 
 /* Before memory is taken: could the rest of the file become that many bytes? */
-static int check_claim(const struct header *header, const struct stream *stream, bang_error *err)
+static int check_claim(const struct header *header, const bang_gunzip *stream, bang_error *err)
 {
     size_t most = stream->size - stream->used, bytes = bang_dtype_size(header->dtype);
     if (stream->compressed) /* a part of what was used may still be in zlib */
@@ -150,13 +76,13 @@ static int check_claim(const struct header *header, const struct stream *stream,
             stream->size > PTRDIFF_MAX / DEFLATE_MOST ? PTRDIFF_MAX : stream->size * DEFLATE_MOST;
     for (int i = 0; i < header->rank; i++) {
         if (header->shape[i] != 0 && bytes > SIZE_MAX / header->shape[i])
-            return fail_cut(stream, err);
+            return bang_gunzip_fail_cut(stream, err);
         bytes *= header->shape[i];
     }
-    return bytes > most ? fail_cut(stream, err) : 0;
+    return bytes > most ? bang_gunzip_fail_cut(stream, err) : 0;
 }
 
-static int read_stream(bang_array *out, struct stream *stream, bang_error *err)
+static int read_stream(bang_array *out, bang_gunzip *stream, bang_error *err)
 {
     struct header header = {0};
     bang_array array = {0};
@@ -167,7 +93,7 @@ static int read_stream(bang_array *out, struct stream *stream, bang_error *err)
         code = bang_array_init(&array, header.dtype, header.rank, header.shape, err);
     size_t size = bang_dtype_size(header.dtype);
     if (code == 0)
-        code = read_bytes(stream, array.data, array.count * size, err);
+        code = bang_gunzip_read(stream, array.data, array.count * size, err);
     if (code == 0)
         code = check_end(stream, err);
     if (code < 0) {
@@ -183,15 +109,14 @@ static int read_stream(bang_array *out, struct stream *stream, bang_error *err)
 int bang_idx_parse(bang_array *out, const void *data, size_t size, const char *name,
                    bang_error *err)
 {
-    struct stream stream = {.name = name, .data = data, .size = size};
+    bang_gunzip stream;
     *out = (bang_array){0};
-    stream.compressed = size >= 2 && stream.data[0] == 0x1f && stream.data[1] == 0x8b;
-    /* 15: the largest window; 16: a gzip header and nothing else. */
-    if (stream.compressed && inflateInit2(&stream.zlib, 15 + 16) != Z_OK)
-        return bang_fail_memory(err);
-    int code = read_stream(out, &stream, err);
-    if (stream.compressed)
-        inflateEnd(&stream.zlib);
+    int code = bang_gunzip_open(&stream, data, size, name, err);
+    if (code < 0)
+        return code;
+    stream.content = "numbers";
+    code = read_stream(out, &stream, err);
+    bang_gunzip_close(&stream);
     return code;
 }
 

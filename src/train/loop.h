@@ -17,9 +17,22 @@ typedef struct train_order {
 /* The next batch: up to options->batch rows of this epoch. */
 const uint32_t *train_next_batch(train_order *order, size_t *count);
 
+/* Batches in an epoch. */
+uint64_t train_epoch_steps(size_t rows, size_t batch);
+/* Makes the batch of a step, counted from 0, the next. */
+void train_seek(train_order *order, uint64_t step);
+
 /* What mixes a batch: lambda ~ Beta(mixup, mixup), partner a permutation of count. */
 double train_draw_mixing(uint32_t *partner, size_t count, const bang_train_options *options,
                          uint64_t step);
+
+/* What a step leaves to the next besides weights and moments: doubles only, as they are
+ * saved. */
+typedef struct train_kept {
+    double power1, power2;       /* beta^t */
+    double shrink, shrink_mean;  /* a weight, 1 at first, and its moment under decay alone */
+    double epoch_loss, in_epoch; /* sum over the rows of this epoch, and their number */
+} train_kept;
 
 /* Targets of the true class and of each other one under label smoothing. */
 void train_smooth(double *hit, double *miss, size_t classes, const bang_train_options *options);

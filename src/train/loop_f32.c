@@ -2,8 +2,10 @@
 
 #include "bang/model/network.h"
 #include "train/loop.h"
+#include "train/state.h"
 
 #define REAL float
+#define DTYPE BANG_F32
 #define NAME(x) x##_f32
 #define EXP expf
 #define LOG logf

@@ -1,5 +1,5 @@
-/* The training loop for one number type. The includer defines REAL, NAME(x),
- * which gives x the suffix of the type, EXP and LOG. */
+/* The training loop for one number type. The includer defines REAL, DTYPE, which
+ * is its bang_dtype, NAME(x), which gives x the suffix of the type, EXP and LOG. */
 typedef struct NAME(run) {
     const bang_train_options *options;
     const bang_rows *rows;
@@ -11,9 +11,10 @@ typedef struct NAME(run) {
     uint32_t *partner;    /* (batch) */
     REAL *panel_gradient; /* (BANG_PANEL, stride[1]) */
     double hit, miss;
-    double power1, power2;      /* beta^t */
-    double shrink, shrink_mean; /* a weight, 1 at first, and its moment under decay alone */
-    size_t total;               /* numbers in all parameters */
+    size_t total;  /* numbers in all parameters */
+    uint64_t step; /* done */
+    train_kept kept;
+    train_saver saver;
 } NAME(run);
 #define RUN NAME(run)
 
@@ -145,14 +146,15 @@ static NAME(bang_step) NAME(plan_step)(RUN *run, double rate)
         step.rate = (REAL)rate;
         step.beta1 = (REAL)o->momentum;
         step.decay = (REAL)o->weight_decay;
-        run->shrink_mean = o->momentum * run->shrink_mean + o->weight_decay * run->shrink;
-        run->shrink -= rate * run->shrink_mean;
+        run->kept.shrink_mean =
+            o->momentum * run->kept.shrink_mean + o->weight_decay * run->kept.shrink;
+        run->kept.shrink -= rate * run->kept.shrink_mean;
         return step;
     }
-    run->power1 *= o->beta1;
-    run->power2 *= o->beta2;
-    step.rate = (REAL)(rate / (1 - run->power1));
-    step.root_correction = (REAL)(1 / sqrt(1 - run->power2));
+    run->kept.power1 *= o->beta1;
+    run->kept.power2 *= o->beta2;
+    step.rate = (REAL)(rate / (1 - run->kept.power1));
+    step.root_correction = (REAL)(1 / sqrt(1 - run->kept.power2));
     step.beta1 = (REAL)o->beta1;
     step.beta2 = (REAL)o->beta2;
     step.epsilon = (REAL)o->epsilon;
@@ -160,7 +162,7 @@ static NAME(bang_step) NAME(plan_step)(RUN *run, double rate)
         step.keep = (REAL)(1 - rate * o->weight_decay);
     else /* not linear in the weight: no factor stands for it */
         step.decay = (REAL)o->weight_decay;
-    run->shrink *= (double)step.keep;
+    run->kept.shrink *= (double)step.keep;
     return step;
 }
 
@@ -214,11 +216,62 @@ static int NAME(prepare)(RUN *run, const bang_mlp *shape, REAL *parameters, bang
     run->partner = bang_arena_alloc(&run->arena, batch, sizeof(uint32_t));
     run->panel_gradient =
         bang_arena_alloc(&run->arena, BANG_PANEL * shape->stride[1], sizeof(REAL));
-    run->power1 = run->power2 = run->shrink = 1;
+    run->kept = (train_kept){.power1 = 1, .power2 = 1, .shrink = 1};
     train_smooth(&run->hit, &run->miss, classes, o);
     return run->first && run->second && run->target && run->partner && run->panel_gradient
                ? 0
                : bang_fail_memory(err);
+}
+
+/* All that the next step depends on. */
+static int NAME(keep)(RUN *run, const bang_mlp *shape, bang_error *err)
+{
+    json_t *about = NULL;
+    int rc = train_about_mlp(&about, shape, run->rows, run->labels, run->options,
+                             run->net.parameters, shape->count * sizeof(REAL), err);
+    if (rc == 0)
+        rc = train_saver_init(&run->saver, &run->options->state, about, err);
+    if (rc < 0)
+        return rc;
+    train_saver_add(&run->saver, "parameters", DTYPE, shape->count, run->net.parameters);
+    train_saver_add(&run->saver, "first", DTYPE, shape->count, run->first);
+    train_saver_add(&run->saver, "second", DTYPE, shape->count, run->second);
+    train_saver_add(&run->saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
+    train_saver_add(&run->saver, "step", BANG_U64, 1, &run->step);
+    rc = train_saver_load(&run->saver, err);
+    run->saver.saved = run->step;
+    return rc < 0 ? rc : 0;
+}
+
+/* One batch and what follows it. */
+static int NAME(advance)(RUN *run, train_order *order, bang_error *err)
+{
+    const bang_train_options *o = run->options;
+    if (order->next == 0)
+        run->kept.epoch_loss = 0, run->kept.in_epoch = 0;
+    size_t count;
+    const uint32_t *index = train_next_batch(order, &count);
+    double rate = bang_train_rate(o, run->step);
+    double loss = NAME(train_step)(run, index, count, run->step, rate);
+    run->kept.epoch_loss += loss * (double)count;
+    run->kept.in_epoch += (double)count;
+    if (o->step)
+        o->step(o->context, run->step, loss, rate);
+    run->step++;
+    if (run->step % 32 == 0 || run->step == o->steps)
+        bang_progress_step(o->progress, run->step, o->steps);
+    if (!isfinite(loss))
+        return bang_fail(err, BANG_EDATA,
+                         "training: the loss is not finite at step %llu: take a smaller "
+                         "learning rate, or look for bad numbers in the data",
+                         (unsigned long long)run->step);
+    int cancelled = bang_cancelled(o->cancel);
+    if (o->state.path && (cancelled || train_saver_is_due(&run->saver))) {
+        int rc = train_saver_save(&run->saver, run->step, err);
+        if (rc < 0)
+            return rc;
+    }
+    return cancelled ? bang_fail(err, BANG_ECANCELLED, "stopped") : 0;
 }
 
 int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *rows,
@@ -227,34 +280,22 @@ int NAME(train_run)(const bang_mlp *shape, REAL *parameters, const bang_rows *ro
 {
     RUN run = {.options = options, .rows = rows, .labels = labels};
     train_order order = {.options = options, .rows = rows->count};
-    double epoch_loss = 0, in_epoch = 0;
     int rc = NAME(prepare)(&run, shape, parameters, err);
     order.index = rc == 0 ? bang_arena_alloc(&run.arena, rows->count, sizeof *order.index) : NULL;
     if (rc == 0 && !order.index)
         rc = bang_fail_memory(err);
-    for (uint64_t step = 0; rc == 0 && step < options->steps; step++) {
-        if (order.next == 0)
-            epoch_loss = 0, in_epoch = 0;
-        size_t count;
-        const uint32_t *index = train_next_batch(&order, &count);
-        double rate = bang_train_rate(options, step);
-        double loss = NAME(train_step)(&run, index, count, step, rate);
-        epoch_loss += loss * (double)count;
-        in_epoch += (double)count;
-        if (options->step)
-            options->step(options->context, step, loss, rate);
-        if ((step & 31) == 31 || step + 1 == options->steps)
-            bang_progress_step(options->progress, step + 1, options->steps);
-        if (bang_cancelled(options->cancel))
-            rc = bang_fail(err, BANG_ECANCELLED, "stopped");
-        else if (!isfinite(loss))
-            rc = bang_fail(err, BANG_EDATA,
-                           "training: the loss is not finite at step %llu: take a smaller "
-                           "learning rate, or look for bad numbers in the data",
-                           (unsigned long long)step + 1);
-    }
+    if (rc == 0 && options->state.path)
+        rc = NAME(keep)(&run, shape, err);
+    uint64_t resumed = run.step;
+    if (rc == 0)
+        train_seek(&order, run.step);
+    while (rc == 0 && run.step < options->steps)
+        rc = NAME(advance)(&run, &order, err);
+    const train_kept *kept = &run.kept;
     if (result)
-        *result = (bang_train_result){in_epoch > 0 ? epoch_loss / in_epoch : 0, run.shrink};
+        *result = (bang_train_result){kept->in_epoch > 0 ? kept->epoch_loss / kept->in_epoch : 0,
+                                      kept->shrink, resumed, run.saver.saved};
+    train_saver_release(&run.saver);
     NAME(bang_network_release)(&run.net);
     bang_arena_release(&run.arena);
     return rc;

@@ -12,26 +12,47 @@ static void shuffle(uint32_t *index, size_t count, bang_random *random)
     }
 }
 
-const uint32_t *train_next_batch(train_order *order, size_t *count)
+/* The order of order->epoch, which is then counted as begun. */
+static void begin_epoch(train_order *order)
 {
     const bang_train_options *o = order->options;
-    if (order->next == 0) {
-        for (size_t i = 0; i < order->rows; i++)
-            order->index[i] = (uint32_t)i;
-        if (!o->in_order) {
-            bang_random random;
-            /* epochs of one model lie apart: a model has fewer than 2^20 */
-            bang_random_init(&random, o->seed, BANG_PURPOSE('o', 'r', 'd', 'r'),
-                             (o->stream << 20) + order->epoch);
-            shuffle(order->index, order->rows, &random);
-        }
-        order->epoch++;
+    for (size_t i = 0; i < order->rows; i++)
+        order->index[i] = (uint32_t)i;
+    if (!o->in_order) {
+        bang_random random;
+        /* epochs of one model lie apart: a model has fewer than 2^20 */
+        bang_random_init(&random, o->seed, BANG_PURPOSE('o', 'r', 'd', 'r'),
+                         (o->stream << 20) + order->epoch);
+        shuffle(order->index, order->rows, &random);
     }
+    order->epoch++;
+}
+
+const uint32_t *train_next_batch(train_order *order, size_t *count)
+{
+    if (order->next == 0)
+        begin_epoch(order);
     const uint32_t *batch = order->index + order->next;
     size_t left = order->rows - order->next;
-    *count = left < o->batch ? left : o->batch;
+    *count = left < order->options->batch ? left : order->options->batch;
     order->next = *count == left ? 0 : order->next + *count;
     return batch;
+}
+
+uint64_t train_epoch_steps(size_t rows, size_t batch)
+{
+    return rows / batch + (rows % batch > 0);
+}
+
+void train_seek(train_order *order, uint64_t step)
+{
+    uint64_t steps = train_epoch_steps(order->rows, order->options->batch);
+    order->epoch = step / steps;
+    order->next = 0;
+    if (step % steps == 0)
+        return;
+    begin_epoch(order);
+    order->next = (size_t)(step % steps) * order->options->batch;
 }
 
 /* Gamma(shape, 1) up to a factor that Beta does not see: Marsaglia and Tsang's

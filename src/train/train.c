@@ -3,6 +3,30 @@
 #include <math.h>
 
 #include "train/loop.h"
+#include "train/state.h"
+
+int train_about_mlp(json_t **out, const bang_mlp *shape, const bang_rows *rows,
+                    const int64_t *labels, const bang_train_options *options, const void *start,
+                    size_t start_size, bang_error *err)
+{
+    json_t *about = train_about(options), *widths = json_array();
+    int failed = 0;
+    for (int l = 0; l <= shape->layers; l++)
+        failed |= json_array_append_new(widths, json_integer((json_int_t)shape->width[l])) < 0;
+    failed |= json_object_set_new(about, "layers", widths) < 0;
+    failed |= json_object_set_new(about, "activation",
+                                  json_string(bang_activation_name(shape->activation))) < 0;
+    failed |= json_object_set_new(about, "rows", json_integer((json_int_t)rows->count)) < 0;
+    int rc = failed ? bang_fail_memory(err) : 0;
+    if (rc == 0)
+        rc = train_about_bytes(about, "labels", labels, rows->count * sizeof *labels, err);
+    if (rc == 0)
+        rc = train_about_bytes(about, "first weights", start, start_size, err);
+    if (rc < 0)
+        json_decref(about);
+    *out = rc < 0 ? NULL : about;
+    return rc;
+}
 
 int bang_train_mlp(bang_mlp *mlp, const bang_rows *rows, const int64_t *labels,
                    const bang_train_options *options, bang_train_result *result, bang_error *err)

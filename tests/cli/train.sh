@@ -37,8 +37,10 @@ cmp -s a.safetensors c.safetensors || echo changed
 
 # refused before any work
 run train
-run train --arch vit --data train -o d
-run train --arch clip --data train -o d
+run train --only-head --recompute --piece 3 --image-size 28 --keep best --augment flip --data train -o d
+run train --data train --state-minutes -1 --state d -o d
+run train --data train --state d --log d -o e
+run train --data train --resume -o /dev/null
 run train --arch cnn --hidden 64,x --activation silu --loss hinge --optimizer lion --schedule linear --smoothing-mode all --epochs 3 --steps 3 --batch 0 --warmup -1 --step-every 0 --log-every 0 --data train -o d extra
 run train --data train --steps -1 -o d
 run train --data train --epochs -2 --lr -1 --momentum 2 --weight-decay -1 --clip-norm -1 --label-smoothing 2 --mixup -1 -o d
@@ -63,3 +65,30 @@ ls big.safetensors
 mkdir wide && cp test/images.npy wide && head -c 128 test/labels.npy >wide/labels.npy
 for _ in $(seq 40); do printf '\14\0\0\0\0\0\0\0'; done >>wide/labels.npy
 run train --data train --val wide --steps 1 -o x.safetensors
+
+# killed, and interrupted: resumed it ends with the same bytes, the log too
+long() { exec bang train --data train --val test --steps 6000 --batch 20 --mixup 0.2 --log-every 7 -q "$@"; }
+until_there() { # PID FILE
+    while [ ! -s "$2" ] && kill -0 "$1" 2>/dev/null; do sleep 0.01; done
+}
+(long -o whole.safetensors --log whole.jsonl)
+ls whole.safetensors.state 2>&1
+long -o part.safetensors --log part.jsonl --state-minutes 0 &
+until_there $! part.safetensors.state
+kill -s KILL $!
+wait $! 2>/dev/null
+ls part.safetensors 2>&1
+run train --data train --val test --steps 6000 --batch 20 --mixup 0.3 --lr 0.01 --resume -q -o part.safetensors
+long -o part.safetensors --log part.jsonl --resume --json | sed 's/.*"resumed_from":\([0-9]\)[0-9]*.*/\1/; s/[1-9]/resumed/'
+cmp whole.safetensors part.safetensors && cmp whole.jsonl part.jsonl && echo same after a kill
+rm part.safetensors part.jsonl
+long -o part.safetensors --log part.jsonl 2>said &
+until_there $! part.jsonl
+kill -s TERM $!
+wait $!
+echo "exit $?"
+sed 's/step [0-9]* of/step N of/' said
+long -o part.safetensors --log part.jsonl --resume --json | sed 's/.*"resumed_from":\([0-9]\)[0-9]*.*/\1/; s/[1-9]/resumed/'
+cmp whole.safetensors part.safetensors && cmp whole.jsonl part.jsonl && echo same after an interrupt
+run train --data train --steps 1 --resume -o part.safetensors | hide
+find . -name '*state*' -o -name '*part*' | sort

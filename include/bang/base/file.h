@@ -26,6 +26,9 @@ void bang_file_write(bang_file *file, const void *data, size_t size);
 /* For a writer that places its bytes itself, in place of bang_file_write; -1
  * where the target is no regular file. The file keeps it. */
 int bang_file_descriptor(const bang_file *file);
+/* Puts other bytes in the place of some that were written: a header that says how much
+ * followed. -1 where that cannot be done, as the target is no regular file. */
+int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t size);
 /* Syncs, renames and frees; after a failure the target is as it was. */
 int bang_file_commit(bang_file *file, bang_error *err);
 /* Removes what was written and frees; NULL is allowed. */

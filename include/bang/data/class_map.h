@@ -15,10 +15,10 @@
  *
  * The rules: the 1000 outputs are the sorted wnid folders of ImageNet. A and R: folders are
  * wnids, 200 of them, labels by their order. Sketch and ImageNet itself: all 1000. V2:
- * the folder's name is the output's number. ObjectNet: by the two files of its
- * mappings folder (folder_to_objectnet_label.json, objectnet_to_imagenet_1k.json; with
- * pytorch_to_imagenet_2012_id.json where the numbers are not PyTorch's), 113 classes,
- * border 2.
+ * the folder's name is the output's number. ObjectNet: by the four files of its
+ * mappings folder (folder_to_objectnet_label.json, objectnet_to_imagenet_1k.json,
+ * imagenet_to_label_2012_v2, pytorch_to_imagenet_2012_id.json), 113 classes in the order
+ * of their folders, border 2.
  */
 #ifndef BANG_DATA_CLASS_MAP_H
 #define BANG_DATA_CLASS_MAP_H
@@ -37,6 +37,8 @@ typedef enum bang_family {
 
 /* "imagenet", "imagenet-v2", "imagenet-a", "imagenet-r", "imagenet-sketch", "objectnet". */
 int bang_family_find(bang_family *out, const char *name);
+/* How many pictures and classes the published set has. */
+void bang_family_sizes(bang_family family, size_t *images, size_t *classes);
 
 typedef struct bang_class_map {
     char *name;
@@ -49,8 +51,9 @@ typedef struct bang_class_map {
     uint32_t *output; /* (first[classes]) */
 } bang_class_map;
 
-/* classes: a folder of wnid folders, or a file with a wnid a line (more columns are ignored);
- * folder: the data set; mappings: ObjectNet's, else NULL. The caller releases it. */
+/* classes: a folder of wnid folders, or a file with a wnid a line in the order of the model's
+ * outputs (more columns are ignored); folder: the data set; mappings: ObjectNet's, else NULL. The
+ * caller releases it. */
 int bang_class_map_make(bang_class_map *out, bang_family family, const char *classes,
                         const char *folder, const char *mappings, bang_error *err);
 int bang_class_map_load(bang_class_map *out, const char *path, bang_error *err);

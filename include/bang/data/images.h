@@ -7,11 +7,16 @@
  *
  * A source is
  *     DIR        of class folders: classes sorted by name (bytes), in each the pictures
- *                (.jpg .jpeg .png .webp in any case, also in folders below) sorted by path
+ *                (.jpg .jpeg .png .webp in any case), first its own by name, then those of
+ *                the folders below, folder by folder in the order of their paths: the order
+ *                of torchvision's ImageFolder. Links are followed, names with a dot at their
+ *                front passed over, class folders without pictures refused
+ *     DIR        of pictures and no folders: pictures without labels
  *     DIR        with images.npy and labels.npy, as bang_dataset
- *     FILE.csv   a header with "path" (or image, file, filename) and "label" (or class);
- *                paths relative to the CSV's folder; labels all whole numbers, or names, then
- *                classes are the names sorted; quotes as in RFC 4180
+ *     FILE.csv   by RFC 4180, with a header: "path" (or image, file, filename), relative to
+ *                the CSV's folder, and "label" (or class; without it labels are not known):
+ *                all whole numbers, or names, then classes are the names sorted. All files
+ *                must be there
  *     FILE.jpg   a single picture without a label; several sources of this kind make one set
  *     NAME       mnist, multicolor, ... as bang_dataset
  */

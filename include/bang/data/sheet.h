@@ -26,4 +26,10 @@ size_t bang_sheet_pick(size_t index[BANG_SHEET_CLASSES * BANG_SHEET_SAMPLES], co
 int bang_sheet_make(bang_array *out, const bang_dataset *sets, const char *const *names,
                     size_t count, bang_error *err);
 
+/* What a sheet shows of a source of any kind (bang/data/images.h): a set in memory as it
+ * is; of files those that are picked, each cut to a square from its centre. count and
+ * classes are of the whole source. The caller releases out. */
+int bang_sheet_open(bang_dataset *out, size_t *count, size_t *classes, const char *source,
+                    bang_error *err);
+
 #endif

@@ -7,11 +7,14 @@
  *     bang_tokenizer_close(tokenizer);
  *
  * The vocabulary file, plain or .gz: a first line that is skipped, then one merge
- * "a b" a line, of which the first 48,894 count. Text: html entities unescaped
- * twice, white space collapsed and stripped, lower case; words by the pattern
+ * "a b" a line, of which the first 48,894 count. Text, UTF-8 of at most 65,536 bytes:
+ * html entities unescaped twice, white space collapsed and stripped, lower case (what
+ * the Python package ftfy repairs before all that is left as it is); words by the pattern
+ *     <|startoftext|>|<|endoftext|>|
  *     's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  * bytes as characters, merges by rank, the last character of a word with </w>.
- * Vocabulary: 256 characters, 256 with </w>, the merges, start, end.
+ * Vocabulary: 256 characters, 256 with </w>, the merges, start, end; of two that are
+ * spelled alike the last one counts.
  */
 #ifndef BANG_DATA_TOKENIZER_H
 #define BANG_DATA_TOKENIZER_H

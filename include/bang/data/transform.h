@@ -8,6 +8,7 @@
  * Centre: the short edge becomes size, the long one trunc(size*long/short); the crop
  * begins at round-half-even((long - size)/2) as torchvision, or floor as Hugging
  * Face. Pictures that are size x size already are left alone.
+ * Colours become grey, where that is asked for, before anything else but the border.
  * crop:   torchvision's RandomResizedCrop: area U(scale) of the picture, log-uniform ratio
  *         3/4 .. 4/3, ten tries then the centre; bicubic
  * flip:   left-right, probability 1/2

@@ -12,7 +12,7 @@
  *     bang_vit_worker_init_f32(&worker, &vit.config, 8, BANG_VIT_TRAIN, &err);
  *     bang_vit_forward_f32(&worker, vit.parameters, pixels, count);   // worker.logits
  *     ... gradient of the logits into worker.logits_gradient ...
- *     bang_vit_backward_f32(&worker, vit.parameters, gradient, count);
+ *     bang_vit_backward_f32(&worker, vit.parameters, gradient, count, 0);
  *
  * A worker belongs to one thread and holds the activations of a few images:
  * batches of any size are taken through it piece by piece, gradients adding up.
@@ -104,13 +104,24 @@ void bang_vit_release(bang_vit *vit);
 void bang_vit_randomise(bang_vit *vit, uint64_t seed);
 /* Another head of so many classes, all zero; the tower stays. */
 int bang_vit_new_head(bang_vit *vit, size_t classes, bang_error *err);
+/* For pictures of another size, a multiple of the patch: positions are resampled over the
+ * grid (bicubic, a = -1/2, widened when it shrinks), all else stays. On failure vit is as it
+ * was. */
+int bang_vit_resize(bang_vit *vit, size_t image, bang_error *err);
 
 /* What a worker is for. */
 typedef enum bang_vit_purpose {
     BANG_VIT_PREDICT,   /* forward only: memory for one block */
     BANG_VIT_TRAIN,     /* forward and backward */
-    BANG_VIT_RECOMPUTE, /* the same with only x kept per block: less memory, a third more work */
+    BANG_VIT_RECOMPUTE, /* the same with only x kept per block: less memory, a fifth more work */
 } bang_vit_purpose;
+
+/* For backward, added up. */
+enum {
+    BANG_VIT_ONLY_HEAD = 1, /* no gradient but the head's; all that a worker for PREDICT can */
+    BANG_VIT_OVERWRITE = 2, /* the gradient (with ONLY_HEAD: the head's) is set, not added to:
+                             * saves clearing it, and reading it once */
+};
 
 #define BANG_VIT_WORKER(real, suffix)                                                              \
     typedef struct bang_vit_worker_##suffix {                                                      \
@@ -134,9 +145,10 @@ typedef enum bang_vit_purpose {
      * worker->config.classes == 0) only features. */                                              \
     void bang_vit_forward_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,       \
                                    const real *pixels, size_t count);                              \
-    /* gradient (map.count) += that of all parameters; the head's alone with only_head. */         \
+    /* gradient (map.count) += that of all parameters. Once after a forward of so many             \
+     * images: what was kept is spoiled on the way. */                                             \
     void bang_vit_backward_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,      \
-                                    real *gradient, size_t count, int only_head)
+                                    real *gradient, size_t count, int flags)
 
 BANG_VIT_WORKER(float, f32);
 BANG_VIT_WORKER(double, f64);

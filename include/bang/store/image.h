@@ -5,10 +5,15 @@
  *     bang_image_read(&picture, "cat.jpg", &err);
  *     bang_array_release(&picture);
  *
- * Palettes are looked up, alpha is dropped, grey is copied to three channels,
- * 16 bits are cut to 8, CMYK (also Adobe's inverted one) is converted; EXIF's
- * rotation is not applied, as Pillow and torchvision do not. Sizes are bounded
- * before memory is asked for.
+ * Palettes are looked up, alpha is dropped, grey is copied to three channels. Of 16
+ * bits the upper 8 are taken, but grey of 16 bits without alpha, which Pillow reads as
+ * numbers, is cut at 255: convert such files first. CMYK is taken as inverted, as
+ * Adobe writes it. EXIF's rotation is not applied, as Pillow and torchvision do not.
+ * Sizes are bounded before memory is asked for.
+ *
+ * A JPEG whose markers end before the end of the image is truncated; bytes too many
+ * and blocks that cannot be decoded are overlooked, as every reader does. Of WebP,
+ * pictures that move are refused.
  */
 #ifndef BANG_STORE_IMAGE_H
 #define BANG_STORE_IMAGE_H

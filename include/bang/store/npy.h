@@ -23,4 +23,23 @@ int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
  * at: for a writer that makes them piece by piece, little-endian. */
 int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err);
 
+/* A file (rows, columns) of BANG_F32 whose rows come piece by piece; how many they are need
+ * not be known:
+ *
+ *     bang_npy_rows *to;
+ *     bang_npy_rows_begin(&to, "logits.npy", columns, expected, &err);
+ *     bang_npy_rows_add(to, numbers, count);            // errors are remembered
+ *     bang_npy_rows_commit(to, &err);                   // or bang_npy_rows_discard(to)
+ */
+typedef struct bang_npy_rows bang_npy_rows;
+
+/* The caller ends with commit or discard. */
+int bang_npy_rows_begin(bang_npy_rows **out, const char *path, size_t columns, size_t expected,
+                        bang_error *err);
+void bang_npy_rows_add(bang_npy_rows *rows, const float *numbers, size_t count);
+/* A number of rows other than expected needs a regular file: a pipe has the header already. */
+int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err);
+/* NULL is allowed. */
+void bang_npy_rows_discard(bang_npy_rows *rows);
+
 #endif

@@ -43,7 +43,7 @@
                               const real *out_gradient, const real *x, const real *mean,           \
                               const real *scale, const real *gain, size_t rows, size_t width);     \
         void (*gelu_forward)(real * out, const real *x, size_t count, bang_gelu kind);             \
-        /* gradient *= gelu'(x); activated = gelu(x) again unless NULL */                          \
+        /* gradient *= gelu'(x); activated = gelu(x) again unless NULL; it may be x */             \
         void (*gelu_backward)(real * gradient, real *activated, const real *x, size_t count,       \
                               bang_gelu kind);                                                     \
         void (*attention_forward)(const bang_attention_##suffix *a);                               \

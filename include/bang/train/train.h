@@ -49,6 +49,19 @@ int bang_smoothing_find(bang_smoothing *out, const char *name);
 int bang_optimizer_find(bang_optimizer *out, const char *name);
 int bang_schedule_find(bang_schedule *out, const char *name);
 
+/* A training that can be stopped and gone on with: parameters, moments and all else that
+ * the next step depends on, in one file. It is written every so many seconds and on a
+ * cancel, and stays when the training is done: remove it once the result is safe. A run
+ * that was killed and resumed ends with the same bits as one that was not, if all options
+ * are the same; others are refused, naming them. */
+typedef struct bang_train_state {
+    const char *path; /* NULL: none is written */
+    double seconds;   /* between two writes; 0: after every step */
+    int resume;       /* go on from the file, if it is there */
+    double *own;      /* (own_count) numbers of the caller's, saved and restored with the rest */
+    size_t own_count;
+} bang_train_state;
+
 typedef struct bang_train_options {
     bang_loss loss;
     double label_smoothing; /* e, 0 .. 1 */
@@ -69,21 +82,30 @@ typedef struct bang_train_options {
     /* after each step, with the loss of its batch; may be NULL */
     void (*step)(void *context, uint64_t step, double loss, double rate);
     void *context;
+    bang_train_state state;
 } bang_train_options;
 #define BANG_TRAIN_OPTIONS_INIT                                                                    \
     {                                                                                              \
         .loss = BANG_MSE, .optimizer = BANG_ADAM, .rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999,      \
         .epsilon = 1e-8, .step_every = 1000, .step_factor = 0.1, .batch = 100, .steps = 5000,      \
-        .seed = 1                                                                                  \
+        .seed = 1, .state = {                                                                      \
+            .seconds = 300                                                                         \
+        }                                                                                          \
     }
 
 typedef struct bang_train_result {
-    double loss;  /* mean over the rows of the last epoch or what there was of it */
-    double decay; /* what weight decay alone makes of a weight 1, for bang_mlp_expand */
+    double loss;           /* mean over the rows of the last epoch or what there was of it */
+    double decay;          /* what weight decay alone makes of a weight 1, for bang_mlp_expand */
+    uint64_t resumed_from; /* step; 0: from the beginning */
+    uint64_t saved;        /* step of the state's file, as written or read; 0: none */
 } bang_train_result;
 
 /* All that is wrong with the options, in one message. */
 int bang_train_check(const bang_train_options *options, bang_error *err);
+
+/* Removes the file of a state and what a killed run may have left beside it; one that is
+ * not there is fine. */
+int bang_train_state_remove(const char *path, bang_error *err);
 
 /* The rate at a step, counted from 0. */
 double bang_train_rate(const bang_train_options *options, uint64_t step);
@@ -91,7 +113,8 @@ double bang_train_rate(const bang_train_options *options, uint64_t step);
 /* Trains in place. mlp reads the groups of rows->columns; labels (rows->count)
  * are below the number of outputs. Rows are shuffled anew in every epoch; the
  * last batch of an epoch may be smaller. ADAM with weight decay needs columns
- * that are all different, as its step is not the same for equal inputs. */
+ * that are all different, as its step is not the same for equal inputs. On a cancel the
+ * state is written, where there is to be one, and BANG_ECANCELLED returned. */
 int bang_train_mlp(bang_mlp *mlp, const bang_rows *rows, const int64_t *labels,
                    const bang_train_options *options, bang_train_result *result, bang_error *err);
 

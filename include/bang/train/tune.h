@@ -2,7 +2,7 @@
  * all of it.
  *
  *     bang_tune_options options = BANG_TUNE_OPTIONS_INIT;
- *     options.train.steps = 1000;
+ *     options.train.loss = BANG_CROSS_ENTROPY;
  *     bang_tune_vit(&model, &images, NULL, &options, &result, &err);
  *
  * A batch is cut into pieces of a few pictures; thread t takes pieces t, t + threads,
@@ -18,7 +18,7 @@
 #include "bang/model/vit_file.h"
 #include "bang/train/train.h"
 
-/* After a step, or an evaluation. */
+/* After a step, and the evaluation that was due. */
 typedef struct bang_tune_event {
     uint64_t step, steps; /* done, of so many */
     double loss, rate;    /* of the step */
@@ -29,25 +29,31 @@ typedef struct bang_tune_event {
     int best; /* 1: the best so far */
 } bang_tune_event;
 
+/* What is being done, for a bar of progress. */
+typedef enum bang_tune_phase {
+    BANG_TUNE_FEATURES,
+    BANG_TUNE_STEPS,
+    BANG_TUNE_EVALUATION
+} bang_tune_phase;
+
 typedef struct bang_tune_options {
-    bang_train_options train; /* loss cross-entropy; progress, step and context unused */
+    bang_train_options train; /* progress, step and context unused */
     bang_feed_options feed;   /* of training; size and channels are the model's */
-    int only_head;
-    int recompute;           /* less memory, more work */
-    int threads;             /* 0: all cores */
-    size_t piece;            /* pictures a thread takes at once; 0: chosen by the model's size */
-    uint64_t evaluate_every; /* steps; 0: at the end only */
-    int keep_best;           /* end with the weights of the best evaluation */
-    const char *state;       /* file of the state, or NULL: not resumable */
-    double state_seconds;    /* between two writes of it */
-    int resume;              /* go on from state if it is there */
-    void (*event)(void *context, const bang_tune_event *event); /* may be NULL */
+    int only_head;            /* the tower stays; its features are kept if nothing changes them */
+    int recompute;            /* less memory, more work */
+    int threads;              /* 0: all cores */
+    size_t piece;             /* pictures a thread takes at once; 0: chosen by the model's size */
+    uint64_t evaluate_every;  /* steps; 0: at the end only */
+    int keep_best;            /* end with the weights of the best evaluation */
+    /* All may be NULL. progress counts pictures and comes from any thread. */
+    void (*event)(void *context, const bang_tune_event *event);
+    void (*bad)(void *context, const char *message); /* a picture that is left out */
+    void (*progress)(void *context, bang_tune_phase phase, uint64_t done, uint64_t total);
     void *context;
 } bang_tune_options;
 #define BANG_TUNE_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        .train = BANG_TRAIN_OPTIONS_INIT, .feed = {.transform = BANG_TRANSFORM_INIT},              \
-        .state_seconds = 300                                                                       \
+        .train = BANG_TRAIN_OPTIONS_INIT, .feed = {.transform = BANG_TRANSFORM_INIT }              \
     }
 
 typedef struct bang_tune_result {
@@ -56,13 +62,18 @@ typedef struct bang_tune_result {
     double validation_loss;
     uint64_t best_step;    /* of what is kept */
     uint64_t resumed_from; /* step, 0: from the beginning */
-    size_t bad;            /* pictures left out */
+    uint64_t saved;        /* step of the state's file, as written or read; 0: none */
+    size_t bad;            /* pictures left out of the training */
+    size_t validation_bad; /* and of the validation */
+    size_t piece;          /* pictures a thread takes at once at most */
+    int threads;           /* that shared the work */
     size_t bytes;          /* of memory: parameters, gradients, moments, activations */
 } bang_tune_result;
 
-/* Trains in place; model has a head of images->classes outputs or more. validation may be
- * NULL. On a cancel the state is written and BANG_ECANCELLED returned; when the training is
- * done the state is removed. */
+/* Trains in place; labels of both sets are below the number of the model's outputs.
+ * validation may be NULL. The validation's loss knows no smoothing. On a cancel the state is
+ * written, where there is to be one, and BANG_ECANCELLED returned; result is filled then,
+ * too. Steps whose pictures were all bad change nothing. */
 int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_images *validation,
                   const bang_tune_options *options, bang_tune_result *result, bang_error *err);
 

@@ -1,0 +1,14 @@
+/* The classes of a data set and the outputs of a network: which is which. */
+#ifndef BANG_CLI_CLASSES_H
+#define BANG_CLI_CLASSES_H
+
+#include "bang/data/images.h"
+
+/* Which of (count) names each class of the data has, into place, (classes); -1 where none or
+ * more than one fits. How many were found (0 when one of the two has no names), or -1 when
+ * memory is out. */
+long classes_find(int64_t *place, const bang_images *set, char *const *names, size_t count);
+/* Numbers the labels as place says; how many classes got another number. */
+size_t classes_renumber(bang_images *set, const int64_t *place);
+
+#endif

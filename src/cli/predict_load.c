@@ -1,0 +1,123 @@
+/* bang predict: models, data and map from their files. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bang/model/layout.h"
+#include "predict.h"
+
+int predict_read_model(void *target, const char *value, bang_error *err)
+{
+    predict_request *r = target;
+    predict_model *models = realloc(r->models, (r->count + 1) * sizeof *models);
+    if (!models)
+        return bang_fail_memory(err);
+    r->models = models;
+    r->models[r->count++] = (predict_model){.path = value};
+    return 0;
+}
+
+/* Behind a model it is that one's; before all, everyone's. */
+int predict_read_head(void *target, const char *value, bang_error *err)
+{
+    predict_request *r = target;
+    const char **place = r->count ? &r->models[r->count - 1].head : &r->head;
+    if (*place)
+        return bang_fail(err, BANG_EUSAGE,
+                         "is the second for one model: put each --head behind its --model");
+    *place = value;
+    return 0;
+}
+
+int predict_read_source(void *target, const char *value, bang_error *err)
+{
+    predict_request *r = target;
+    const char **sources = realloc(r->sources, (r->source_count + 1) * sizeof *sources);
+    if (!sources)
+        return bang_fail_memory(err);
+    r->sources = sources;
+    r->sources[r->source_count++] = value;
+    return 0;
+}
+
+const char *predict_source(const predict_request *r)
+{
+    return r->source_count == 1 ? r->sources[0] : "pictures";
+}
+
+static int load_vit(predict_model *m, const predict_request *r, bang_checkpoint *checkpoint,
+                    bang_error *err)
+{
+    const char *head = m->head ? m->head : r->head;
+    int rc = bang_vit_model_read(&m->vit, checkpoint, &r->pictures.hints, err);
+    if (rc < 0)
+        return rc;
+    m->is_vit = 1;
+    return head && !r->features ? bang_vit_model_set_head(&m->vit, head, err) : 0;
+}
+
+static int load_mlp(predict_model *m, const predict_request *r, bang_error *err)
+{
+    int rc = bang_mlp_load(&m->mlp, m->path, err);
+    if (rc == 0 && r->activation)
+        bang_activation_find(&m->mlp.activation, r->activation);
+    return rc;
+}
+
+static int load_model(predict_model *m, const predict_request *r, bang_error *err)
+{
+    bang_checkpoint *checkpoint;
+    int rc = bang_checkpoint_open(&checkpoint, m->path, err);
+    if (rc < 0)
+        return rc;
+    bang_layout layout = bang_layout_guess(checkpoint);
+    if (layout == BANG_LAYOUT_UNKNOWN)
+        rc = bang_fail(err, BANG_EDATA,
+                       "%.300s: is no network that can be run: give a perceptron, a ViT or a CLIP",
+                       m->path);
+    else if (layout == BANG_LAYOUT_MLP)
+        rc = load_mlp(m, r, err);
+    else
+        rc = load_vit(m, r, checkpoint, err);
+    bang_checkpoint_close(checkpoint);
+    return rc;
+}
+
+int predict_load(cli *c, predict_request *r)
+{
+    bang_error err = {0};
+    int status = CLI_DONE;
+    for (size_t i = 0; i < r->count; i++)
+        if (load_model(&r->models[i], r, &err) < 0)
+            status = cli_fail(c, &err);
+    if (bang_images_open_all(&r->set, r->sources, r->source_count, &err) < 0)
+        status = cli_fail(c, &err);
+    if (r->classes)
+        prompts_read(c, &r->names, r->classes, NULL);
+    if (r->map_path) {
+        r->has_map = bang_class_map_load(&r->map, r->map_path, &err) == 0;
+        if (!r->has_map)
+            status = cli_fail(c, &err);
+    }
+    if (cli_usage_failed(c)) { /* names that cannot be read */
+        bang_text_release(&c->problems);
+        status = CLI_USAGE;
+    }
+    return status;
+}
+
+void predict_release(predict_request *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->models[i].is_vit)
+            bang_vit_model_release(&r->models[i].vit);
+        else
+            bang_mlp_release(&r->models[i].mlp);
+    bang_images_release(&r->set);
+    if (r->has_map)
+        bang_class_map_release(&r->map);
+    prompts_release(&r->names);
+    free(r->models);
+    free(r->sources);
+    free(r->weights);
+    *r = (predict_request){0};
+}

@@ -1,0 +1,154 @@
+/* bang train: vision transformers at work. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train_vit.h"
+
+enum { OWN_LOSS, OWN_NORM, OWN_IMAGES, OWN_STEPS };
+
+static void add_log(vit_job *j, const bang_tune_event *event)
+{
+    double *own = j->own, steps = own[OWN_STEPS];
+    json_t *line =
+        json_pack("{sI so so so sI}", "step", (json_int_t)event->step, "loss",
+                  bang_json_number(own[OWN_LOSS] / steps), "rate", bang_json_number(event->rate),
+                  "gradient_norm", bang_json_number(own[OWN_NORM] / steps), "images",
+                  (json_int_t)own[OWN_IMAGES]);
+    if (event->evaluated && line &&
+        (json_object_set_new(line, "accuracy", bang_json_number(event->accuracy)) < 0 ||
+         json_object_set_new(line, "validation_loss", bang_json_number(event->validation_loss)) <
+             0 ||
+         json_object_set_new(line, "best", json_boolean(event->best)) < 0)) {
+        json_decref(line);
+        line = NULL;
+    }
+    train_log_add(&j->log, line);
+    memset(j->own, 0, sizeof j->own);
+}
+
+static void on_event(void *context, const bang_tune_event *event)
+{
+    vit_job *j = context;
+    j->recent = j->pictures > 0 ? 0.95 * j->recent + 0.05 * event->loss : event->loss;
+    j->pictures += (double)event->images;
+    int used =
+        snprintf(j->label, sizeof j->label, "step %llu/%llu loss %.3g",
+                 (unsigned long long)event->step, (unsigned long long)event->steps, j->recent);
+    if (event->evaluated)
+        snprintf(j->measured, sizeof j->measured, " val %.2f %%", 100 * event->accuracy);
+    if (used > 0 && (size_t)used < sizeof j->label)
+        snprintf(j->label + used, sizeof j->label - (size_t)used, "%s", j->measured);
+    if (!j->r->log)
+        return;
+    train_log_begin(&j->log, event->step - 1);
+    j->own[OWN_LOSS] += event->loss;
+    j->own[OWN_NORM] += event->gradient_norm;
+    j->own[OWN_IMAGES] += (double)event->images;
+    j->own[OWN_STEPS]++;
+    if (event->step % (uint64_t)j->r->log_every == 0 || event->step == event->steps ||
+        event->evaluated)
+        add_log(j, event);
+}
+
+static void on_bad(void *context, const char *message)
+{
+    vit_job *j = context;
+    if (j->c->quiet)
+        return;
+    fprintf(stderr, "%sbang %s: left out: %s\n", j->bar.active ? "\r\033[K" : "", j->c->command,
+            message);
+}
+
+/* Steps count pictures in one bar from the beginning to the end; passes over a whole set have
+ * bars of their own in between. */
+static void on_progress(void *context, bang_tune_phase phase, uint64_t done, uint64_t total)
+{
+    vit_job *j = context;
+    if (phase == BANG_TUNE_STEPS) {
+        if (!j->bar.label) { /* the first call comes from the thread that began */
+            cli_bar_start(&j->bar, j->c, j->label);
+            j->bar.from = done;
+        }
+        bang_progress_step(&j->bar.progress, done, total);
+        return;
+    }
+    if (done < j->other_done || !j->other.label)
+        cli_bar_start(&j->other, j->c, phase == BANG_TUNE_FEATURES ? "features" : "measuring");
+    j->other_done = done;
+    bang_progress_step(&j->other.progress, done, total);
+}
+
+static void set_options(vit_job *j)
+{
+    const train_request *r = j->r;
+    j->options = (bang_tune_options){
+        .train = r->options,
+        .feed = {.transform = r->transform,
+                 .seed = (uint64_t)j->c->seed,
+                 .threads = (int)j->c->threads,
+                 .skip_bad = r->pictures.skip_bad,
+                 .cache_bytes = (size_t)r->cache},
+        .only_head = r->only_head,
+        .recompute = r->recompute,
+        .threads = (int)j->c->threads,
+        .piece = r->piece == TRAIN_NOT_GIVEN ? 0 : (size_t)r->piece,
+        .evaluate_every = r->eval_every == TRAIN_NOT_GIVEN ? 0 : (uint64_t)r->eval_every,
+        .keep_best = r->keep && strcmp(r->keep, "best") == 0,
+        .event = on_event,
+        .bad = on_bad,
+        .progress = on_progress,
+        .context = j};
+    j->options.train.cancel = cli_cancel();
+    j->options.train.state.own = j->own;
+    j->options.train.state.own_count = VIT_OWN;
+}
+
+int vit_work(vit_job *j, bang_error *err)
+{
+    const train_request *r = j->r;
+    set_options(j);
+    snprintf(j->label, sizeof j->label, "training");
+    double begin = cli_seconds();
+    int rc = bang_tune_vit(&j->model, &j->train, j->validation.count ? &j->validation : NULL,
+                           &j->options, &j->result, err);
+    j->seconds = cli_seconds() - begin;
+    cli_bar_finish(&j->other);
+    cli_bar_finish(&j->bar);
+    if (rc == 0 && j->result.resumed_from == 0)
+        train_log_begin(&j->log, 0); /* of no steps: an empty one */
+    bang_error why = {0};
+    if (train_log_end(&j->log, &why) < 0 && rc == 0)
+        rc = bang_fail(err, why.code, "%s", why.message);
+    if (rc == 0)
+        rc = bang_vit_model_save(&j->model, r->output, err);
+    if (rc == 0 && r->state)
+        rc = bang_train_state_remove(r->state, err);
+    return rc;
+}
+
+int train_vit(cli *c, train_request *r)
+{
+    vit_job j = {.c = c, .r = r, .log = {.path = r->log}};
+    bang_error err = {0};
+    int status = vit_prepare(&j);
+    if (status == CLI_DONE && cli_usage_failed(c))
+        status = CLI_USAGE;
+    if (status == CLI_DONE) {
+        train_state_notes(c, r);
+        int rc = vit_work(&j, &err);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
+                 : rc < 0              ? cli_fail(c, &err)
+                                       : vit_print(&j);
+        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved)
+            fprintf(stderr,
+                    "bang %s: step %llu of %llu is saved: when the cause is mended, or with "
+                    "--on-bad-image skip, go on with the same command and --resume\n",
+                    c->command, (unsigned long long)j.result.saved,
+                    (unsigned long long)r->options.steps);
+    }
+    bang_vit_model_release(&j.model);
+    bang_images_release(&j.train);
+    bang_images_release(&j.validation);
+    return status;
+}

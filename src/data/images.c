@@ -1,0 +1,150 @@
+#include "data/images.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "bang/base/file.h"
+
+void bang_images_release(bang_images *set)
+{
+    for (size_t i = 0; set->paths && i < set->count; i++)
+        free(set->paths[i]);
+    for (size_t i = 0; set->class_names && i < set->classes; i++)
+        free(set->class_names[i]);
+    free(set->paths);
+    free(set->class_names);
+    free(set->labels);
+    bang_dataset_release(&set->memory);
+    *set = (bang_images){0};
+}
+
+int bang_images_add(bang_images_list *list, char *path, int64_t label, bang_error *err)
+{
+    bang_images *set = list->set;
+    if (path && set->count == list->capacity && list->capacity < SIZE_MAX / 32) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        char **paths = realloc(set->paths, capacity * sizeof *paths);
+        set->paths = paths ? paths : set->paths;
+        int64_t *labels = paths ? realloc(set->labels, capacity * sizeof *labels) : NULL;
+        set->labels = labels ? labels : set->labels;
+        list->capacity = labels ? capacity : list->capacity;
+    }
+    if (!path || set->count == list->capacity) {
+        free(path);
+        return bang_fail_memory(err);
+    }
+    set->paths[set->count] = path;
+    set->labels[set->count++] = label;
+    return 0;
+}
+
+int bang_images_named(const char *name)
+{
+    static const char *const ends[] = {".jpg", ".jpeg", ".png", ".webp"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length > strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* What a source is by its looks. */
+typedef enum kind { NOTHING, FOLDER, ARRAYS, CSV, PICTURE } kind;
+
+static int exists_in(const char *folder, const char *name)
+{
+    struct stat info;
+    char *path = bang_path_join(folder, name);
+    int found = path && stat(path, &info) == 0;
+    free(path);
+    return found;
+}
+
+static kind kind_of(const char *source)
+{
+    struct stat info;
+    size_t length = strlen(source);
+    if (stat(source, &info) < 0)
+        return NOTHING;
+    if (S_ISDIR(info.st_mode))
+        return exists_in(source, "images.npy") || exists_in(source, "labels.npy") ? ARRAYS : FOLDER;
+    return length > 4 && strcasecmp(source + length - 4, ".csv") == 0 ? CSV : PICTURE;
+}
+
+/* Arrays in memory: the labels once more, so that all sets have them in one place. */
+static int open_memory(bang_images *out, const char *source, bang_error *err)
+{
+    int rc = bang_dataset_open(&out->memory, source, err);
+    if (rc < 0)
+        return rc;
+    out->count = out->memory.count;
+    out->classes = out->memory.classes;
+    out->labels = calloc(out->count, sizeof *out->labels);
+    if (!out->labels)
+        return bang_fail_memory(err);
+    memcpy(out->labels, out->memory.labels.data, out->count * sizeof *out->labels);
+    return 0;
+}
+
+/* A name that is no file: a data set's, unless it looks like a path. */
+static int open_named(bang_images *out, const char *source, bang_error *err)
+{
+    if (strchr(source, '/') || bang_images_named(source) || bang_text_ends_with(source, ".csv"))
+        return bang_fail(err, BANG_EIO, "%.600s: %s", source, strerror(ENOENT));
+    return open_memory(out, source, err);
+}
+
+static int open_any(bang_images *out, const char *source, bang_error *err)
+{
+    switch (kind_of(source)) {
+    case FOLDER:
+        return bang_images_folder(out, source, err);
+    case CSV:
+        return bang_images_csv(out, source, err);
+    case PICTURE:
+        return bang_images_add(&(bang_images_list){.set = out}, strdup(source), -1, err);
+    case ARRAYS:
+        return open_memory(out, source, err);
+    default:
+        return open_named(out, source, err);
+    }
+}
+
+int bang_images_open(bang_images *out, const char *source, bang_error *err)
+{
+    *out = (bang_images){0};
+    int rc = open_any(out, source, err);
+    if (rc < 0)
+        bang_images_release(out);
+    return rc;
+}
+
+int bang_images_open_all(bang_images *out, const char *const *sources, size_t count,
+                         bang_error *err)
+{
+    *out = (bang_images){0};
+    if (count == 0)
+        return bang_fail(err, BANG_EUSAGE, "no data: name a folder, a CSV, a data set or pictures");
+    if (count == 1)
+        return bang_images_open(out, sources[0], err);
+    bang_text problems = {0};
+    for (size_t i = 0; i < count; i++) {
+        kind what = kind_of(sources[i]);
+        if (what == NOTHING)
+            bang_text_add(&problems, "; %.300s: %s", sources[i], strerror(ENOENT));
+        else if (what != PICTURE)
+            bang_text_add(&problems,
+                          "; %.300s: is a data set: only single pictures can be several at once",
+                          sources[i]);
+    }
+    int rc = bang_text_fail(&problems, err);
+    bang_images_list list = {.set = out};
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = bang_images_add(&list, strdup(sources[i]), -1, err);
+    if (rc < 0)
+        bang_images_release(out);
+    return rc;
+}

@@ -1,0 +1,228 @@
+#include "train/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bang/base/digest.h"
+#include "bang/base/file.h"
+#include "bang/base/text.h"
+#include "bang/store/checkpoint.h"
+#include "bang/store/safetensors.h"
+
+static const char metadata_key[] = "bang.state";
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+json_t *train_about(const bang_train_options *o)
+{
+    static const char *const optimizers[] = {"sgd", "adam", "adamw"};
+    static const char *const schedules[] = {"constant", "cosine", "step"};
+    static const char *const smoothings[] = {"original", "others", "classy_vision"};
+    return json_pack(
+        "{ss sI sI sI ss so so so so so so so sI so ss sI sI so so ss so sI}", "loss",
+        o->loss == BANG_MSE ? "mse" : "cross-entropy", "steps", (json_int_t)o->steps, "batch",
+        (json_int_t)o->batch, "seed", (json_int_t)o->seed, "optimizer", optimizers[o->optimizer],
+        "learning rate", bang_json_number(o->rate), "beta1", bang_json_number(o->beta1), "beta2",
+        bang_json_number(o->beta2), "epsilon", bang_json_number(o->epsilon), "momentum",
+        bang_json_number(o->momentum), "weight decay", bang_json_number(o->weight_decay),
+        "clip norm", bang_json_number(o->clip_norm), "stream", (json_int_t)o->stream, "in order",
+        json_boolean(o->in_order), "schedule", schedules[o->schedule], "warm-up",
+        (json_int_t)o->warmup, "step every", (json_int_t)o->step_every, "step factor",
+        bang_json_number(o->step_factor), "label smoothing", bang_json_number(o->label_smoothing),
+        "smoothing mode", smoothings[o->smoothing], "mixup", bang_json_number(o->mixup), "format",
+        (json_int_t)1);
+}
+
+int train_about_bytes(json_t *about, const char *key, const void *data, size_t size,
+                      bang_error *err)
+{
+    char digest[BANG_DIGEST_TEXT];
+    int rc = bang_digest_bytes(digest, data, size, err);
+    if (rc == 0 && json_object_set_new(about, key, json_string(digest)) < 0)
+        rc = bang_fail_memory(err);
+    return rc;
+}
+
+int train_saver_init(train_saver *out, const bang_train_state *how, json_t *about, bang_error *err)
+{
+    *out = (train_saver){.how = how, .about = about, .last = now()};
+    if (!about)
+        return bang_fail_memory(err);
+    train_saver_add(out, "own", BANG_F64, how->own_count, how->own);
+    return 0;
+}
+
+void train_saver_release(train_saver *saver)
+{
+    json_decref(saver->about);
+    *saver = (train_saver){0};
+}
+
+void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, size_t count,
+                     void *data)
+{
+    saver->items[saver->count].name = name;
+    saver->items[saver->count].dtype = dtype;
+    saver->items[saver->count].count = count;
+    saver->items[saver->count++].data = data;
+}
+
+/* "batch: 64 there, 32 now"; of what is long only that it differs. */
+static void add_difference(bang_text *out, const char *key, const json_t *old, const json_t *new)
+{
+    enum { LONG = 40 };
+    char *was =
+        old ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+    char *is =
+        new ? json_dumps(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+    const char *there = old ? was : "not given", *here = new ? is : "not given";
+    if (!there || !here)
+        out->failed = 1;
+    else if (strlen(there) > LONG || strlen(here) > LONG)
+        bang_text_add(out, "; %s: not the same", key);
+    else
+        bang_text_add(out, "; %s: %s there, %s now", key, there, here);
+    free(was);
+    free(is);
+}
+
+static int compare(const char *path, const json_t *old, const json_t *new, bang_error *err)
+{
+    bang_text differences = {0};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)new, key, value)
+    {
+        const json_t *other = json_object_get(old, key);
+        if (!other || !json_equal(value, other))
+            add_difference(&differences, key, other, value);
+    }
+    json_object_foreach((json_t *)old, key, value)
+    {
+        if (!json_object_get(new, key))
+            add_difference(&differences, key, value, NULL);
+    }
+    int rc = 0;
+    if (differences.failed)
+        rc = bang_fail_memory(err);
+    else if (differences.size)
+        rc = bang_fail(err, BANG_EUSAGE,
+                       "%.300s: is the state of another training: %.600s: use the same options, or "
+                       "begin anew without resuming",
+                       path, differences.data + 2);
+    bang_text_release(&differences);
+    return rc;
+}
+
+/* Is this a state of ours, and of this training? */
+static int check(const train_saver *saver, const bang_checkpoint *file, bang_error *err)
+{
+    const char *path = saver->how->path;
+    const char *text = json_string_value(json_object_get(file->metadata, metadata_key));
+    bang_error why = {0};
+    json_t *old = NULL;
+    if (!text || bang_json_parse(&old, text, strlen(text), &why) < 0 || !json_is_object(old)) {
+        json_decref(old);
+        return bang_fail(err, BANG_EDATA,
+                         "%.300s: is no state of a training: name another file for it, or remove "
+                         "this one",
+                         path);
+    }
+    int rc = compare(path, old, saver->about, err);
+    json_decref(old);
+    for (size_t i = 0; rc == 0 && i < saver->count; i++) {
+        const bang_entry *entry = bang_checkpoint_find(file, saver->items[i].name);
+        if (!entry || entry->dtype != saver->items[i].dtype ||
+            bang_entry_count(entry) != saver->items[i].count)
+            rc = bang_fail(err, BANG_EDATA, "%.300s: its tensor %s is missing or of another size",
+                           path, saver->items[i].name);
+    }
+    return rc;
+}
+
+/* 0, 1 if it is there, or an error. */
+static int is_there(const char *path, bang_error *err)
+{
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        fclose(file);
+        return 1;
+    }
+    return errno == ENOENT ? 0 : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
+}
+
+int train_saver_load(train_saver *saver, bang_error *err)
+{
+    const char *path = saver->how->path;
+    if (!saver->how->resume)
+        return 0;
+    bang_checkpoint *file = NULL;
+    int rc = is_there(path, err);
+    if (rc <= 0)
+        return rc;
+    rc = bang_checkpoint_open(&file, path, err);
+    if (rc == 0)
+        rc = check(saver, file, err);
+    for (size_t i = 0; rc == 0 && i < saver->count; i++) {
+        const bang_entry *entry = bang_checkpoint_find(file, saver->items[i].name);
+        rc = bang_checkpoint_read(file, entry, 0, saver->items[i].data, (size_t)entry->bytes, err);
+    }
+    bang_checkpoint_close(file);
+    return rc < 0 ? rc : 1;
+}
+
+int train_saver_is_due(const train_saver *saver)
+{
+    return now() - saver->last >= saver->how->seconds;
+}
+
+int train_saver_save(train_saver *saver, uint64_t step, bang_error *err)
+{
+    /* The arrays only borrow their numbers: a large state is written from where it is. */
+    char names[TRAIN_ITEMS_MOST][32];
+    bang_tensor items[TRAIN_ITEMS_MOST];
+    bang_tensors tensors = {.count = saver->count, .items = items};
+    for (size_t i = 0; i < saver->count; i++) {
+        snprintf(names[i], sizeof names[i], "%s", saver->items[i].name);
+        items[i] = (bang_tensor){.name = names[i],
+                                 .array = {.dtype = saver->items[i].dtype,
+                                           .rank = 1,
+                                           .shape = {saver->items[i].count},
+                                           .count = saver->items[i].count,
+                                           .data = saver->items[i].data}};
+    }
+    char *text = bang_json_line(saver->about);
+    int rc =
+        text ? bang_tensors_set_metadata(&tensors, metadata_key, text, err) : bang_fail_memory(err);
+    if (rc == 0)
+        rc = bang_safetensors_write(saver->how->path, &tensors, err);
+    json_decref(tensors.metadata);
+    free(text);
+    if (rc == 0) {
+        saver->last = now();
+        saver->saved = step;
+    }
+    return rc;
+}
+
+int bang_train_state_remove(const char *path, bang_error *err)
+{
+    int rc = is_there(path, err);
+    if (rc < 0)
+        return rc;
+    /* whoever begins to write drops what a killed run has left, and discards it */
+    bang_file *file;
+    if (bang_file_begin(&file, path, NULL) == 0)
+        bang_file_discard(file);
+    if (rc > 0 && remove(path) != 0 && errno != ENOENT)
+        return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
+    return 0;
+}

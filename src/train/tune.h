@@ -1,0 +1,144 @@
+/* The parts of training on pictures. Private to this room.
+ *
+ *     tune.c           what is asked for, memory, the loop
+ *     tune_step.c      one step: pieces of a batch, the sum of gradients, the update
+ *     tune_loss.c      losses of rows of logits
+ *     tune_head.c      the head alone, on features
+ *     tune_evaluate.c  accuracy and loss on the validation set
+ *     tune_state.c     what is saved
+ */
+#ifndef BANG_TRAIN_TUNE_PRIVATE_H
+#define BANG_TRAIN_TUNE_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "bang/base/pool.h"
+#include "bang/tensor/kernels.h"
+#include "bang/train/predict.h"
+#include "bang/train/tune.h"
+#include "train/loop.h"
+#include "train/state.h"
+
+enum {
+    TUNE_SLOTS = 3,   /* batches: one that is computed, two asked for */
+    TUNE_ROWS = 64,   /* of features that go through the head at once */
+    TUNE_CHUNK = 8192 /* parameters that are summed and updated at once, in the cache */
+};
+
+/* What a step leaves to the next besides weights and moments: doubles only, as they
+ * are saved. */
+typedef struct tune_kept {
+    double power1, power2;           /* beta^t */
+    double epoch_loss, in_epoch;     /* sum over the pictures of this epoch, and their number */
+    double loss, rate, norm, images; /* of the last step */
+    double pending;                  /* 1: its evaluation and event are still to come */
+    double accuracy, validation_loss;
+    double best_accuracy, best_loss, best_step; /* best_step 0: none yet */
+    double validation_bad;
+} tune_kept;
+
+/* The targets of a batch: row i is mixed with row partner[i]. */
+typedef struct tune_targets {
+    bang_loss kind;
+    size_t classes, batch;
+    const int64_t *labels;   /* (batch) */
+    const uint32_t *partner; /* (batch), or NULL */
+    double lambda;
+    double hit, miss;
+} tune_targets;
+
+/* Features of a whole set, computed once. */
+typedef struct tune_features {
+    float *rows;    /* (images, features); NULL: not kept */
+    uint8_t *known; /* (images) 0: a bad picture */
+} tune_features;
+
+/* What one thread works with. */
+typedef struct tune_thread {
+    bang_vit_worker_f32 worker; /* all of the network, or the tower to predict features */
+    float *pixels;              /* (piece, channels, image, image) */
+    float *gradient;            /* (count) */
+    double loss;                /* sum over its pictures of this step */
+    /* the head alone */
+    float *rows;                     /* (TUNE_ROWS, features) */
+    float *logits, *logits_gradient; /* (TUNE_ROWS, classes) */
+    float *scratch;                  /* of products */
+    double correct;                  /* while evaluating */
+} tune_thread;
+
+typedef struct tune {
+    bang_vit_model *model;
+    const bang_images *images, *validation;
+    bang_tune_options options;
+    int threads;
+    size_t piece;          /* pictures */
+    size_t offset;         /* of what is trained in the model's parameters */
+    size_t count;          /* how many numbers are trained */
+    float *weights;        /* (count) the model's own, or a copy of the head */
+    float *first, *second; /* (count) moments; second NULL for SGD */
+    float *best;           /* (count) or NULL */
+    double *squares;       /* (chunks) of the gradient */
+    tune_thread *team;     /* (threads) */
+    bang_pool *pool;
+    bang_arena arena;
+    size_t bytes;
+
+    bang_feed *feed; /* NULL when the features are kept */
+    train_order order;
+    uint32_t *asked_index; /* (TUNE_SLOTS, batch) */
+    size_t asked_count[TUNE_SLOTS];
+    uint64_t asked; /* steps asked for so far */
+    size_t told;    /* bad pictures that the caller heard of */
+    uint8_t *bad;   /* (images) 1: was left out */
+    tune_features features, validation_features;
+    bang_predictor *predictor; /* of the validation set */
+    size_t validation_told;    /* its bad pictures that the caller heard of */
+
+    uint64_t step; /* done */
+    tune_kept kept;
+    train_saver saver;
+
+    /* this step */
+    bang_batch batch;      /* its pixels are NULL when features are kept */
+    int64_t *labels;       /* (batch) where features are kept */
+    uint32_t *index;       /* (batch) likewise */
+    uint32_t *partner;     /* (batch) */
+    float *batch_features; /* (batch, features) where they are not kept */
+    tune_targets targets;
+    bang_step_f32 update;
+    atomic_int cut;                   /* cancel kept a piece from being computed */
+    atomic_uint_fast64_t done, total; /* pictures, for progress */
+} tune;
+
+/* count zeroed numbers aligned to 64, counted in run->bytes; the caller frees. NULL when memory
+ * is out. */
+float *tune_block(tune *run, size_t count);
+/* Pictures [*from, *to) of count that thread t of run works on. */
+void tune_share(size_t *from, size_t *to, const tune *run, size_t count, int t);
+void tune_progress(tune *run, bang_tune_phase phase, uint64_t more);
+
+/* One batch: forward, backward, update. On a cancel nothing has changed. */
+int tune_step(tune *run, bang_error *err);
+
+/* Sum of the losses of rows first .. first+count-1 of the batch, with logits (count, classes);
+ * gradient (count, classes) = that of the batch's mean, unless NULL. */
+double tune_loss(float *gradient, const float *logits, const tune_targets *targets, size_t first,
+                 size_t count);
+/* The place of the largest, the first of equals. */
+size_t tune_arg_max(const float *logits, size_t classes);
+
+/* Memory for the head alone, and features where they stay the same. */
+int tune_head_prepare(tune *run, bang_error *err);
+/* The step's batch of features, if they are not kept, and its gradients; parts of a pool. */
+void tune_head_features(void *context, int t);
+void tune_head_part(void *context, int t);
+/* Accuracy and loss over kept features. */
+int tune_head_evaluate(double *accuracy, double *loss, tune *run, bang_error *err);
+
+/* Measures on the validation set into run->kept and keeps the best. */
+int tune_evaluate(tune *run, bang_error *err);
+
+/* What is saved; loads it when that is asked for. */
+int tune_state_prepare(tune *run, bang_error *err);
+
+#endif

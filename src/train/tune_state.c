@@ -1,0 +1,121 @@
+/* What is saved of a training on pictures, and what must be the same when it goes on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bang/base/text.h"
+#include "train/tune.h"
+
+static int set(json_t *about, const char *key, json_t *value)
+{
+    return json_object_set_new(about, key, value);
+}
+
+static int set_whole(json_t *about, const char *key, uint64_t value)
+{
+    return set(about, key, json_integer((json_int_t)value));
+}
+
+static int set_real(json_t *about, const char *key, double value)
+{
+    return set(about, key, bang_json_number(value));
+}
+
+static int describe_model(json_t *about, const bang_vit_model *model)
+{
+    static const char *const gelus[] = {"exact", "quick", "tanh"};
+    const bang_vit_config *c = &model->vit.config;
+    json_t *mean = json_array(), *std = json_array();
+    int failed = 0;
+    for (int i = 0; i < 3; i++) {
+        failed |= json_array_append_new(mean, bang_json_number((double)model->mean[i]));
+        failed |= json_array_append_new(std, bang_json_number((double)model->std[i]));
+    }
+    failed |= set(about, "mean", mean) | set(about, "std", std);
+    failed |= set_whole(about, "image size", c->image) | set_whole(about, "patch", c->patch);
+    failed |= set_whole(about, "channels", c->channels) | set_whole(about, "width", c->width);
+    failed |= set_whole(about, "depth", c->depth) | set_whole(about, "heads", c->heads);
+    failed |= set_whole(about, "hidden", c->hidden) | set_whole(about, "classes", c->classes);
+    failed |= set_whole(about, "projection", c->projection);
+    failed |= set(about, "gelu", json_string(gelus[c->gelu])) | set_real(about, "eps", c->epsilon);
+    return failed;
+}
+
+static int describe_options(json_t *about, const tune *run)
+{
+    const bang_tune_options *o = &run->options;
+    const bang_transform *t = &o->feed.transform;
+    int failed = set_whole(about, "threads", (uint64_t)run->threads);
+    failed |= set_whole(about, "piece", o->piece); /* 0: follows from the rest */
+    failed |= set(about, "only head", json_boolean(o->only_head));
+    failed |= set(about, "recompute", json_boolean(o->recompute));
+    failed |= set_whole(about, "evaluate every", o->evaluate_every);
+    failed |= set(about, "keep best", json_boolean(o->keep_best));
+    failed |= set_whole(about, "seed of changes", o->feed.seed);
+    failed |= set_whole(about, "border", t->border) | set_whole(about, "crop", t->crop);
+    failed |= set(about, "random crop", json_boolean(t->random_crop));
+    failed |= set_real(about, "least scale", t->scale[0]);
+    failed |= set_real(about, "most scale", t->scale[1]);
+    failed |= set(about, "flip", json_boolean(t->flip)) | set_real(about, "rotate", t->degrees);
+    return failed | set_real(about, "color", t->color);
+}
+
+/* Labels, names of classes, and of files without their folders: those may move. */
+static int describe_images(json_t *about, const char *key, const bang_images *images,
+                           bang_error *err)
+{
+    bang_text all = {0};
+    bang_text_add(&all, "%zu pictures", images->count);
+    bang_text_add_bytes(&all, (const char *)images->labels, images->count * sizeof(int64_t));
+    for (size_t i = 0; images->class_names && i < images->classes; i++)
+        bang_text_add(&all, "/%s", images->class_names[i]);
+    for (size_t i = 0; images->paths && i < images->count; i++) {
+        const char *name = strrchr(images->paths[i], '/');
+        bang_text_add(&all, "/%s", name ? name + 1 : images->paths[i]);
+    }
+    int rc =
+        all.failed ? bang_fail_memory(err) : train_about_bytes(about, key, all.data, all.size, err);
+    bang_text_release(&all);
+    return rc;
+}
+
+static int describe(json_t **out, const tune *run, bang_error *err)
+{
+    const bang_vit *vit = &run->model->vit;
+    json_t *about = train_about(&run->options.train);
+    int failed = !about || describe_model(about, run->model) || describe_options(about, run);
+    int rc = failed ? bang_fail_memory(err) : describe_images(about, "data", run->images, err);
+    if (rc == 0 && run->validation)
+        rc = describe_images(about, "validation data", run->validation, err);
+    if (rc == 0)
+        rc = train_about_bytes(about, "first weights", vit->parameters,
+                               vit->map.count * sizeof(float), err);
+    if (rc < 0)
+        json_decref(about);
+    *out = rc < 0 ? NULL : about;
+    return rc;
+}
+
+int tune_state_prepare(tune *run, bang_error *err)
+{
+    json_t *about = NULL;
+    if (!run->options.train.state.path)
+        return 0;
+    int rc = describe(&about, run, err);
+    if (rc == 0)
+        rc = train_saver_init(&run->saver, &run->options.train.state, about, err);
+    if (rc < 0)
+        return rc;
+    train_saver *saver = &run->saver;
+    train_saver_add(saver, "parameters", BANG_F32, run->count, run->weights);
+    train_saver_add(saver, "first", BANG_F32, run->count, run->first);
+    if (run->second)
+        train_saver_add(saver, "second", BANG_F32, run->count, run->second);
+    if (run->best)
+        train_saver_add(saver, "best", BANG_F32, run->count, run->best);
+    train_saver_add(saver, "bad", BANG_U8, run->images->count, run->bad);
+    train_saver_add(saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
+    train_saver_add(saver, "step", BANG_U64, 1, &run->step);
+    rc = train_saver_load(saver, err);
+    saver->saved = run->step;
+    return rc < 0 ? rc : 0;
+}
