@@ -20,21 +20,31 @@
 #include "tensor/product_turn.h"
 
 enum {
-    NAME(rows_most) = 804,                 /* of a packed part, a multiple of 6 */
-    NAME(near) = 262144 / sizeof(REAL),    /* numbers of A in a part that is not packed */
-    NAME(few_columns) = 256,               /* n up to which ... */
-    NAME(depth_few) = 1152 / sizeof(REAL), /* ... a slice is so deep at most */
-    NAME(depth_most) = 3200 / sizeof(REAL),
+    NAME(rows_most) = 804,                  /* of a packed part, a multiple of 6 */
+    NAME(near) = 262144 / sizeof(REAL),     /* numbers of A in a part that is not packed */
+    NAME(depth_most) = 3200 / sizeof(REAL), /* of a slice */
+    NAME(depth_few) = 1152 / sizeof(REAL),  /* the same with few columns */
     NAME(turned_row) = 1024 / sizeof(REAL), /* of A that may be read where it lies */
     NAME(group) = 8 /* panels of A that are packed together, from rows of 48 numbers */
 };
 
-/* Few columns do not use a packed A often enough. Where A's columns lie in one piece,
- * though, its rows of numbers that are far apart cost more. */
+/* Few columns use a packed A too seldom, unless they are long sums, or A's columns lie
+ * in one piece with the next one far away. */
 static int NAME(pays_to_pack)(const PRODUCT *p)
 {
-    return p->n > NAME(few_columns) ||
-           (p->a_column != 1 && p->a_column > NAME(turned_row) && p->n > NAME(few_columns) / 4);
+    if (p->n > 256)
+        return 1;
+    return p->a_column == 1 ? p->n > 128 && p->k > NAME(depth_few)
+                            : p->n > 64 && p->a_column > NAME(turned_row);
+}
+
+/* Depends on nothing that differs between the rows of C. */
+static size_t NAME(slice_depth)(const PRODUCT *p)
+{
+    size_t few = p->a_column == 1 ? 128 : 256;
+    size_t most = p->n > few ? NAME(depth_most) : NAME(depth_few);
+    size_t slices = (p->k + most - 1) / most;
+    return slices ? (p->k + slices - 1) / slices : 1; /* without any k one empty slice */
 }
 
 TILES(packed, 1, 6, 2 * L)
@@ -219,9 +229,7 @@ static void NAME(panel_of)(const NAME(part) * s, const REAL *b, size_t from, NAM
 void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
 {
     int packed = NAME(pays_to_pack)(p);
-    size_t most = p->n > NAME(few_columns) ? NAME(depth_most) : NAME(depth_few);
-    size_t slices = p->k / most + (p->k % most || !p->k);
-    size_t depth = p->k ? (p->k + slices - 1) / slices : 1; /* without any k one empty slice */
+    size_t depth = NAME(slice_depth)(p);
     size_t rows_most = packed ? NAME(rows_most) : NAME(near) / depth / 6 * 6 + 6;
     size_t parts = (p->m + rows_most - 1) / rows_most;
     size_t rows = parts ? ((p->m + parts - 1) / parts + 5) / 6 * 6 : 0;
