@@ -153,6 +153,29 @@ static void test_threads(void **state)
     bang_images_release(&set);
 }
 
+/* A sample's changes are its own: not those of its place in a batch, and not those of
+ * another sample, be it the same picture. */
+static void test_streams(void **state)
+{
+    bang_images set = make_set(*state);
+    bang_feed_options options = make_options();
+    static const uint32_t some[] = {3, 4, 5}, turned[] = {5, 3};
+    free(set.paths[4]);
+    set.paths[4] = strdup(set.paths[3]);
+    assert_int_equal(bang_transform_augment(&options.transform, "flip,rotate,color,crop", NULL), 0);
+    bang_feed *feed = open_feed(&set, &options);
+    ask(feed, some, 3, 8);
+    ask(feed, turned, 2, 8);
+    uint8_t first[3 * SAMPLE];
+    memcpy(first, take(feed).pixels, sizeof first);
+    const uint8_t *second = take(feed).pixels;
+    assert_memory_equal(first, second + SAMPLE, SAMPLE);
+    assert_memory_equal(first + 2 * SAMPLE, second, SAMPLE);
+    assert_memory_not_equal(first, first + SAMPLE, SAMPLE);
+    bang_feed_close(feed);
+    bang_images_release(&set);
+}
+
 /* What is in the cache is not read again: the files may be gone. */
 static void test_cache(void **state)
 {
@@ -397,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_threads, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_streams, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_cache, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_bad, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_closing, make_folder, drop_folder),

@@ -166,12 +166,13 @@ static void test_csv(void **state)
     touch(folder, "in/b \"x\", y.png");
     touch(folder, "in/two\nlines.png");
     /* names, a byte order mark, quotes, columns in any order, line ends of all systems */
-    bang_images set = open_set(put_csv(folder, "\xef\xbb\xbfnote,Class,\"FILE\"\r\n"
-                                               "\"x,\r\ny\",wolf,a.jpg\r\n"
+    bang_images set = open_set(put_csv(folder, "\xef\xbb\xbf"
+                                               "FILE,Class,\"note\"\r\n"
+                                               "a.jpg,wolf,\"x,\r\ny\"\r\n"
                                                "\n"
-                                               ",cat,\"in/b \"\"x\"\", y.png\"\n"
-                                               "1,\"1\",\"in/two\nlines.png\"\r"
-                                               "2,wolf,a.jpg"));
+                                               "\"in/b \"\"x\"\", y.png\",cat,\n"
+                                               "\"in/two\nlines.png\",\"1\",1\r"
+                                               "a.jpg,wolf,2"));
     assert_int_equal(set.count, 4);
     assert_string_equal(set.paths[0], in_folder(folder, "a.jpg"));
     assert_string_equal(set.paths[1], in_folder(folder, "in/b \"x\", y.png"));
@@ -222,12 +223,18 @@ static void test_csv_refused(void **state)
         BANG_EDATA, "line 4: fewer fields than the header has",
         "line 5: text behind a closing quote", "line 6: the path is empty",
         "line 7: the label is empty", "b.jpg: No such file");
+    REFUSED(put_csv(folder, "path,label\na.jpg,\"a\nb\n\"\na.jpg,x,y\n"), BANG_EDATA,
+            "list.csv: line 5: more fields");
     REFUSED(put_csv(folder, "path,label\na.jpg,x,y\n\"a\nb.jpg,x\n"), BANG_EDATA,
             "line 2: more fields", "line 3: a quote is opened and not closed");
     REFUSED(put_csv(folder, "path,label\na.jpg,1\na.jpg,-1\na.jpg,4000000000\n"), BANG_EDATA,
             "line 3: label -1: must be 0 or more", "line 4: label 4000000000");
     REFUSED(put_csv(folder, "path,label\n.,1\n"), BANG_EDATA, "is a folder");
     bang_text many = {0};
+    for (int i = 0; i < 257; i++)
+        bang_text_add(&many, "%s%s", i ? "," : "", i == 1 ? "path" : i == 2 ? "label" : "x");
+    REFUSED(put_csv(folder, many.data), BANG_EDATA, "line 1: more than 256 fields");
+    bang_text_release(&many);
     bang_text_add(&many, "path,label\n");
     for (int i = 0; i < 30; i++)
         bang_text_add(&many, "missing%d.jpg,%d\n", i, i);

@@ -91,6 +91,8 @@ static void test_refused(void **state)
     assert_int_equal(bang_image_read(&picture, "none/here.jpg", &err), BANG_EIO);
     assert_non_null(strstr(err.message, "none/here.jpg"));
     assert_null(picture.data);
+    assert_int_equal(bang_image_read(&picture, "/dev/null", &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "is no file"));
 
     size_t size;
     char *data = read_vector(&size, "420.jpg");

@@ -93,4 +93,57 @@ static inline bang_tune_options small_options(void)
     return o;
 }
 
+/* What the caller of a training hears. */
+typedef struct seen {
+    double loss[64], norm[64], rate[64];
+    double accuracy[64];
+    int evaluated[64], best[64];
+    size_t images[64], count;
+    size_t bad;
+    char message[200];
+} seen;
+
+static inline void note_event(void *context, const bang_tune_event *event)
+{
+    seen *s = context;
+    assert_int_equal(event->step, s->count + 1);
+    s->loss[s->count] = event->loss;
+    s->norm[s->count] = event->gradient_norm;
+    s->rate[s->count] = event->rate;
+    s->accuracy[s->count] = event->accuracy;
+    s->evaluated[s->count] = event->evaluated;
+    s->best[s->count] = event->best;
+    s->images[s->count++] = event->images;
+}
+
+static inline void note_bad(void *context, const char *message)
+{
+    seen *s = context;
+    s->bad++;
+    snprintf(s->message, sizeof s->message, "%s", message);
+}
+
+static inline void train(bang_vit_model *model, const bang_images *images,
+                         const bang_images *validation, bang_tune_options options, seen *s,
+                         bang_tune_result *result)
+{
+    bang_error err = {0};
+    *s = (seen){0};
+    options.event = note_event;
+    options.bad = note_bad;
+    options.context = s;
+    if (bang_tune_vit(model, images, validation, &options, result, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(s->count, options.train.steps);
+}
+
+/* Largest distance of two models' weights. */
+static inline double distance(const bang_vit_model *a, const bang_vit_model *b)
+{
+    double far = 0;
+    for (size_t i = 0; i < a->vit.map.count; i++)
+        far = fmax(far, fabs((double)a->vit.parameters[i] - (double)b->vit.parameters[i]));
+    return far;
+}
+
 #endif

@@ -58,7 +58,8 @@ static void check_sources(cli *c, predict_request *r)
         if (!is_picture(r->sources[i]))
             cli_problem(c, "--data %.200s: is no picture: of several each must be one",
                         r->sources[i]);
-    r->single = pictures > 0 && pictures == r->source_count;
+    /* features are for programs */
+    r->single = pictures > 0 && pictures == r->source_count && !r->features;
     if (r->source_count == 0 && c->operand_count == 0)
         cli_problem(c, "--data: missing: name a folder, a data set or pictures with --data DATA");
 }

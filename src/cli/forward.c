@@ -51,7 +51,9 @@ static int run_task(void *context, size_t index, int worker, bang_error *err)
 int forward_rows(float *logits, const bang_mlp *reduced, const inputs *in, size_t first,
                  size_t count, const forward *how, bang_error *err)
 {
-    piece p = {in, reduced, logits, first, count, reduced->width[reduced->layers]};
+    piece p = {.in = in, .mlp = reduced, .first = first, .count = count};
+    p.logits = logits;
+    p.classes = reduced->width[reduced->layers];
     return bang_parallel_for((count + TASK - 1) / TASK, how->threads, run_task, &p, how->cancel,
                              err);
 }

@@ -134,7 +134,7 @@ static void match_folders(cli *c, predict_request *r, bang_text *notes)
                           "outputs, not in the order of the folders\n");
     } else if (set->classes == r->width) {
         r->match = PREDICT_BY_ORDER;
-        if (found > 0)
+        if (named.count)
             bang_text_add(notes,
                           "%ld of %zu classes are named as the model has them: all are taken in "
                           "the order of their names\n",

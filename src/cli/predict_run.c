@@ -28,7 +28,7 @@ static int open_vits(run *a, bang_error *err)
 {
     const predict_request *r = a->r;
     bang_predict_options options = BANG_PREDICT_OPTIONS_INIT;
-    const bang_vit_model **models = calloc(r->count, sizeof *models);
+    const bang_vit_model **models = calloc(r->count, sizeof(const bang_vit_model *));
     size_t vits = 0;
     if (!models)
         return bang_fail_memory(err);
@@ -47,12 +47,13 @@ static int open_vits(run *a, bang_error *err)
     return rc;
 }
 
-/* With ViTs in the ensemble, pieces are as large as theirs: known when they come. */
+/* With ViTs in the ensemble, pieces are as large as theirs. */
 static int open_mlps(run *a, bang_error *err)
 {
     const predict_request *r = a->r;
     int rc = 0, any = 0;
-    a->rows = forward_piece(r->set.count, r->width * r->count);
+    a->rows = a->predictor ? bang_predictor_batch(a->predictor)
+                           : forward_piece(r->set.count, r->width * r->count);
     a->index = calloc(a->rows + 1, sizeof *a->index);
     if (!a->index)
         return bang_fail_memory(err);
@@ -134,7 +135,7 @@ static int next_piece(run *a, bang_predicted *some, size_t done, bang_error *err
     }
     size_t vit = 0;
     for (size_t m = 0; m < r->count && more > 0; m++) {
-        if (r->models[m].is_vit) {
+        if (some->outputs && r->models[m].is_vit) {
             a->from[m] = some->outputs[vit++];
             continue;
         }
@@ -222,6 +223,8 @@ static int finish(run *a, bang_error *err)
         bang_text_add(&result->bad, "%s\n", bang_predictor_bad(a->predictor, i));
     if (result->bad.failed)
         return bang_fail_memory(err);
+    if (result->count == 0 && r->single && result->skipped)
+        return bang_fail(err, BANG_EDATA, "%s", bang_predictor_bad(a->predictor, 0));
     if (result->count == 0)
         return bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
                          predict_source(r),

@@ -102,13 +102,25 @@ static int load_init(vit_job *j, bang_error *err)
     return rc;
 }
 
-/* Labels as numbers of outputs: by name where the head knows all names of the data, else in
- * order. 1 if that can be done. */
-static int number_labels(vit_job *j, bang_images *set, const char *source, bang_error *err)
+/* 1 if the classes that were found by name are where their order puts them. */
+static int in_place(const int64_t *place, size_t classes)
+{
+    for (size_t i = 0; i < classes; i++)
+        if (place[i] >= 0 && place[i] != (int64_t)i)
+            return 0;
+    return 1;
+}
+
+/* Labels as numbers of outputs: by name where all names of the data are among names, (count),
+ * else in order unless strict. 1 if that can be done. */
+static int number_labels(vit_job *j, bang_images *set, const char *source, char *const *names,
+                         size_t count, int strict, bang_error *err)
 {
     size_t outputs = j->model.vit.config.classes;
+    if (!set->class_names || count == 0)
+        return set->classes == outputs;
     int64_t *place = calloc(set->classes + 1, sizeof *place);
-    long found = place ? classes_find(place, set, j->model.class_names, j->model.class_count) : -1;
+    long found = place ? classes_find(place, set, names, count) : -1;
     int rc = found < 0 ? bang_fail_memory(err) : 0;
     if (found > 0 && (size_t)found == set->classes) {
         if (classes_renumber(set, place) > 0)
@@ -117,11 +129,13 @@ static int number_labels(vit_job *j, bang_images *set, const char *source, bang_
                  "outputs, not in the order of the folders",
                  source);
         rc = 1;
-    } else if (rc == 0 && set->classes == outputs) {
-        if (found > 0)
-            note(j, "%s: %ld of %zu classes are named as the head has them: all are taken in order",
-                 source, found, set->classes);
+    } else if (rc == 0 && !strict && set->classes == outputs && in_place(place, set->classes)) {
+        note(j,
+             "%s: %ld of %zu classes are named as the head has them: all are taken in order, "
+             "the first is its \"%s\"",
+             source, found, set->classes, names[0]);
         rc = 1;
+        j->in_order = 1;
     }
     free(place);
     return rc;
@@ -153,15 +167,22 @@ static int settle_head(vit_job *j, bang_error *err)
     train_request *r = j->r;
     size_t outputs = j->model.vit.config.classes, classes = j->train.classes;
     j->head = r->head ? HEAD_OF_FILE : HEAD_OF_INIT;
-    int rc = outputs ? number_labels(j, &j->train, r->data, err) : 0;
+    /* A zero-shot head has names for people, in the order of the folders. One that was trained
+     * has the folders' names: other ones are other classes. */
+    int strict = r->kind == TRAIN_VIT && !r->head;
+    int rc = outputs ? number_labels(j, &j->train, r->data, j->model.class_names,
+                                     j->model.class_count, strict, err)
+                     : 0;
     if (rc != 0)
         return rc < 0 ? rc : adopt_names(&j->model, &j->train, err);
     if (r->head) {
-        cli_problem(j->c, "--head %.200s: has %zu outputs: %.200s has %zu classes", r->head,
-                    outputs, r->data, classes);
+        cli_problem(j->c, "--head %.200s: has %zu outputs: %.200s has %zu classes%s", r->head,
+                    outputs, r->data, classes,
+                    outputs == classes ? ", some of the same name in another place" : "");
         return 0;
     }
-    if (r->kind == TRAIN_CLIP) {
+    /* a linear probe begins at zero; whoever trains the tower too wants a head to begin with */
+    if (r->kind == TRAIN_CLIP && !r->only_head) {
         cli_problem(j->c,
                     "--init %.200s: %s: make one from the names of the classes with bang zeroshot "
                     "--model %.200s --classes FILE --templates FILE --vocab FILE -o "
@@ -169,13 +190,15 @@ static int settle_head(vit_job *j, bang_error *err)
                     r->init, outputs ? "its head has other classes" : "it has no head", r->init);
         return 0;
     }
-    if (outputs)
+    if (outputs == classes)
+        note(j, "%s: its head has other classes than %s: begins with a new head of zeros", r->init,
+             r->data);
+    else if (outputs)
         note(j, "%s: its head has %zu outputs, %s %zu classes: begins with a new head of zeros",
              r->init, outputs, r->data, classes);
     else
         note(j, "%s: has no head: begins with a new one of zeros", r->init);
     j->head = HEAD_NEW;
-    j->old_classes = outputs;
     return bang_vit_model_new_head(&j->model, classes, (const char *const *)j->train.class_names,
                                    err);
 }
@@ -184,7 +207,11 @@ static int fit_validation(vit_job *j, bang_error *err)
 {
     bang_images *set = &j->validation;
     size_t outputs = j->model.vit.config.classes;
-    int rc = number_labels(j, set, j->r->validation, err);
+    /* what was taken in order is known by the names of what was trained on */
+    int rc = j->in_order ? number_labels(j, set, j->r->validation, j->train.class_names,
+                                         j->train.classes, 1, err)
+                         : number_labels(j, set, j->r->validation, j->model.class_names,
+                                         j->model.class_count, 1, err);
     /* numbers without names are outputs already */
     if (rc == 0 && (set->class_names || set->classes > outputs))
         cli_problem(j->c, "--val %.200s: has %zu classes%s: the network has %zu outputs",
@@ -198,6 +225,8 @@ static void check_labels(cli *c, const char *option, const char *source, const b
     size_t missing = 0;
     for (size_t i = 0; i < set->count; i++)
         missing += set->labels[i] < 0;
+    if (set->count == 0)
+        cli_problem(c, "--%s %.200s: holds no pictures", option, source);
     if (missing)
         cli_problem(c,
                     "--%s %.200s: %zu of %zu without a label: put pictures into class "
@@ -212,8 +241,13 @@ static int fit(vit_job *j, bang_error *err)
     check_labels(j->c, "data", r->data, &j->train);
     if (j->validation.count)
         check_labels(j->c, "val", r->validation, &j->validation);
-    if (j->c->problems.size)
+    if (j->c->problems.size || j->train.count == 0)
         return 0;
+    if (r->options.batch > j->train.count) /* what is used is what is printed */
+        r->options.batch = j->train.count;
+    if (j->train.passed_over)
+        note(j, "%s: %zu file%s by name: passed over", r->data, j->train.passed_over,
+             j->train.passed_over == 1 ? " is no JPEG, PNG or WebP" : "s are no JPEG, PNG or WebP");
     j->epoch_steps = j->train.count / r->options.batch + (j->train.count % r->options.batch > 0);
     train_count_steps(j->c, r, j->train.count);
     if (r->init) {

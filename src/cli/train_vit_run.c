@@ -108,6 +108,7 @@ int vit_work(vit_job *j, bang_error *err)
 {
     const train_request *r = j->r;
     set_options(j);
+    vit_print_plan(j);
     snprintf(j->label, sizeof j->label, "training");
     double begin = cli_seconds();
     int rc = bang_tune_vit(&j->model, &j->train, j->validation.count ? &j->validation : NULL,
@@ -140,6 +141,12 @@ int train_vit(cli *c, train_request *r)
         status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
+        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved)
+            fprintf(stderr,
+                    "bang %s: step %llu of %llu is saved: when the cause is mended, or with "
+                    "--on-bad-image skip, go on with the same command and --resume\n",
+                    c->command, (unsigned long long)j.result.saved,
+                    (unsigned long long)r->options.steps);
     }
     bang_vit_model_release(&j.model);
     bang_images_release(&j.train);

@@ -12,14 +12,14 @@
 #include "bang/base/json.h"
 #include "data/class_map.h"
 
-typedef struct mappings {
+typedef struct files {
     json_t *labels;  /* folder -> name */
     json_t *classes; /* name -> names */
     json_t *ranks;   /* rank -> line */
     json_t *lines;   /* ImageNet's name -> line, or -1 if several have it */
     const bang_outputs *outputs;
     int64_t *rank_of; /* (outputs) rank of the wnid on a line, or -1 */
-} mappings;
+} files;
 
 static int read_text(char **out, size_t *size, const char *folder, const char *name,
                      bang_error *err)
@@ -44,7 +44,7 @@ static int read_object(json_t **out, const char *folder, const char *name, bang_
     return rc;
 }
 
-static int read_lines(mappings *m, const char *folder, bang_error *err)
+static int read_lines(files *m, const char *folder, bang_error *err)
 {
     char *text = NULL;
     size_t size;
@@ -71,7 +71,7 @@ static int read_lines(mappings *m, const char *folder, bang_error *err)
 }
 
 /* From a line of 2012's order to the rank of its wnid. */
-static int turn_ranks(mappings *m, const char *folder, bang_error *err)
+static int turn_ranks(files *m, const char *folder, bang_error *err)
 {
     size_t count = m->outputs->names.count;
     const char *key;
@@ -96,7 +96,7 @@ static int turn_ranks(mappings *m, const char *folder, bang_error *err)
 }
 
 /* The output for one of ImageNet's names, or -1. */
-static int64_t output_of(const mappings *m, const char *name)
+static int64_t output_of(const files *m, const char *name)
 {
     const json_t *line = json_object_get(m->lines, name);
     json_int_t number = line ? json_integer_value(line) : -1;
@@ -106,7 +106,7 @@ static int64_t output_of(const mappings *m, const char *name)
 }
 
 /* The class of one folder, by its names; those that lead nowhere are problems. */
-static int add_class(bang_class_map *map, const mappings *m, const char *folder, const char *names,
+static int add_class(bang_class_map *map, const files *m, const char *folder, const char *names,
                      bang_some *lost, bang_error *err)
 {
     char *copy = strdup(names);
@@ -133,7 +133,7 @@ static int add_class(bang_class_map *map, const mappings *m, const char *folder,
 }
 
 /* In the order of the folders' names. */
-static int add_classes(bang_class_map *map, const mappings *m, const char *where, bang_error *err)
+static int add_classes(bang_class_map *map, const files *m, const char *where, bang_error *err)
 {
     bang_names folders = {0};
     bang_some lost = {0};
@@ -171,21 +171,21 @@ static int add_classes(bang_class_map *map, const mappings *m, const char *where
     return rc;
 }
 
-int bang_class_map_objectnet(bang_class_map *map, const bang_outputs *outputs, const char *folder,
+int bang_class_map_objectnet(bang_class_map *map, const bang_outputs *outputs, const char *mappings,
                              bang_error *err)
 {
-    mappings m = {.outputs = outputs};
-    int rc = read_object(&m.labels, folder, "folder_to_objectnet_label.json", err);
+    files m = {.outputs = outputs};
+    int rc = read_object(&m.labels, mappings, "folder_to_objectnet_label.json", err);
     if (rc == 0)
-        rc = read_object(&m.classes, folder, "objectnet_to_imagenet_1k.json", err);
+        rc = read_object(&m.classes, mappings, "objectnet_to_imagenet_1k.json", err);
     if (rc == 0)
-        rc = read_object(&m.ranks, folder, "pytorch_to_imagenet_2012_id.json", err);
+        rc = read_object(&m.ranks, mappings, "pytorch_to_imagenet_2012_id.json", err);
     if (rc == 0)
-        rc = read_lines(&m, folder, err);
+        rc = read_lines(&m, mappings, err);
     if (rc == 0)
-        rc = turn_ranks(&m, folder, err);
+        rc = turn_ranks(&m, mappings, err);
     if (rc == 0)
-        rc = add_classes(map, &m, folder, err);
+        rc = add_classes(map, &m, mappings, err);
     json_decref(m.labels);
     json_decref(m.classes);
     json_decref(m.ranks);

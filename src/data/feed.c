@@ -206,7 +206,8 @@ static bang_request *wait_for_oldest(bang_feed *feed, int *cancelled)
     }
     if (oldest && !*cancelled) {
         feed->queued--;
-        memmove(feed->queue, feed->queue + 1, feed->queued * sizeof *feed->queue);
+        for (size_t i = 0; i < feed->queued; i++)
+            feed->queue[i] = feed->queue[i + 1];
     }
     pthread_mutex_unlock(&feed->lock);
     return *cancelled ? NULL : oldest;

@@ -46,7 +46,7 @@ struct bang_feed {
     pthread_t *workers;
 };
 
-/* What a worker does: until the feed is closed. */
-void *bang_feed_work(void *feed);
+/* What a worker does until the feed, which is context, is closed. */
+void *bang_feed_work(void *context);
 
 #endif

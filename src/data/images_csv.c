@@ -90,6 +90,8 @@ static int next_record(reader *r, problems *p)
         char stop = *end;
         if (r->count < FIELDS_MAX)
             r->fields[r->count++] = field;
+        else if (stop != ',')
+            note(p, r->began, "more than %d fields", FIELDS_MAX);
         r->at = end + (stop != '\0');
         *end = '\0';
         if (stop == ',')
@@ -124,15 +126,14 @@ static void find_columns(int *path, int *label, const reader *r, problems *p)
 /* Records as they stand; labels are numbered later. */
 typedef struct table {
     bang_images_list list;
-    char **names; /* (list.set->count) labels, into the text; NULL: no such column */
-    size_t *lines;
-    size_t capacity;
+    size_t count, capacity;
+    char **names;  /* (count) labels, into the text; NULL: no such column */
+    size_t *lines; /* (count) */
 } table;
 
 static int keep_row(table *t, size_t line, char *path, char *name, bang_error *err)
 {
-    size_t count = t->list.set->count;
-    if (count == t->capacity) {
+    if (t->count == t->capacity) {
         size_t capacity = t->capacity ? 2 * t->capacity : 64;
         char **names = realloc(t->names, capacity * sizeof *names);
         t->names = names ? names : t->names;
@@ -146,8 +147,8 @@ static int keep_row(table *t, size_t line, char *path, char *name, bang_error *e
     }
     int rc = bang_images_add(&t->list, path, -1, err);
     if (rc == 0) {
-        t->names[count] = name;
-        t->lines[count] = line;
+        t->names[t->count] = name;
+        t->lines[t->count++] = line;
     }
     return rc;
 }
@@ -187,7 +188,7 @@ static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_err
             rc = keep_row(t, r->began, path_beside(csv, r->fields[path]),
                           label < 0 ? NULL : r->fields[label], err);
     }
-    if (rc == 0 && t->list.set->count == 0 && p->count == 0)
+    if (rc == 0 && t->count == 0 && p->count == 0)
         note(p, r->began, "no pictures");
     return rc;
 }
@@ -208,23 +209,23 @@ static int by_bytes(const void *a, const void *b)
 static int label_by_name(table *t, bang_error *err)
 {
     bang_images *set = t->list.set;
-    char **sorted = malloc(set->count * sizeof *sorted);
-    set->class_names = calloc(set->count, sizeof *set->class_names);
+    char **sorted = malloc(t->count * sizeof *sorted);
+    set->class_names = calloc(t->count, sizeof *set->class_names);
     if (!sorted || !set->class_names) {
         free(sorted);
         return bang_fail_memory(err);
     }
-    memcpy(sorted, t->names, set->count * sizeof *sorted);
-    qsort(sorted, set->count, sizeof *sorted, by_bytes);
+    memcpy(sorted, t->names, t->count * sizeof *sorted);
+    qsort(sorted, t->count, sizeof *sorted, by_bytes);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < set->count; i++) {
+    for (size_t i = 0; rc == 0 && i < t->count; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
             continue;
         set->class_names[set->classes] = strdup(sorted[i]);
         rc = set->class_names[set->classes] ? 0 : bang_fail_memory(err);
         set->classes += rc == 0;
     }
-    for (size_t i = 0; rc == 0 && i < set->count; i++) {
+    for (size_t i = 0; rc == 0 && i < t->count; i++) {
         char **found = bsearch(&t->names[i], set->class_names, set->classes,
                                sizeof *set->class_names, by_bytes);
         set->labels[i] = found ? found - set->class_names : -1;
@@ -240,11 +241,11 @@ static int number_labels(table *t, problems *p, bang_error *err)
     int64_t value;
     if (!t->names[0])
         return 0;
-    for (size_t i = 0; numbers && i < set->count; i++)
+    for (size_t i = 0; numbers && i < t->count; i++)
         numbers = bang_text_to_int64(&value, t->names[i]) == 0;
     if (!numbers)
         return label_by_name(t, err);
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         set->labels[i] = number_of(t->names[i]);
         if (set->labels[i] < 0)
             note(p, t->lines[i], "label %.40s: must be 0 or more, below 2^31 - 1", t->names[i]);
@@ -258,7 +259,7 @@ static void find_files(const table *t, problems *p)
 {
     struct stat info;
     const bang_images *set = t->list.set;
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         if (stat(set->paths[i], &info) < 0)
             note(p, t->lines[i], "%.110s: %s", set->paths[i], strerror(errno));
         else if (S_ISDIR(info.st_mode))
@@ -295,7 +296,7 @@ int bang_images_csv(bang_images *out, const char *path, bang_error *err)
         if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
             r.at += 3;
         rc = take_rows(&t, &r, path, &p, err);
-        if (rc == 0 && out->count > 0)
+        if (rc == 0 && t.count > 0)
             rc = number_labels(&t, &p, err);
         if (rc == 0)
             find_files(&t, &p);

@@ -51,19 +51,26 @@ static void release_taps(bang_taps *taps)
     free(taps->weight);
 }
 
-/* Weights of one value: of pixels at a distance from its centre, in units of the scale
- * when that shrinks; their sum is 1. scratch is room for taps->most. */
-static void weigh(bang_taps *taps, size_t i, size_t size, double center, double support,
-                  double scale, double *scratch)
+/* The pixels that one value is made of. */
+static void reach(bang_taps *taps, size_t i, size_t size, double center, double support)
 {
     ptrdiff_t low = (ptrdiff_t)(center - support + 0.5);
     ptrdiff_t high = (ptrdiff_t)(center + support + 0.5);
     low = low < 0 ? 0 : low;
     high = high > (ptrdiff_t)size ? (ptrdiff_t)size : high;
-    size_t count = high > low ? (size_t)(high - low) : 0;
+    taps->first[i] = (size_t)low;
+    taps->taps[i] = high > low ? (size_t)(high - low) : 0;
+    taps->most = taps->taps[i] > taps->most ? taps->taps[i] : taps->most;
+}
+
+/* Their weights: by the distance from its centre, in units of the scale when that shrinks;
+ * the sum is 1. scratch is room for taps->most. */
+static void weigh(bang_taps *taps, size_t i, double center, double scale, double *scratch)
+{
+    size_t count = taps->taps[i];
     double sum = 0;
     for (size_t t = 0; t < count; t++) {
-        scratch[t] = cubic(((double)t + (double)low - center + 0.5) * (1 / scale));
+        scratch[t] = cubic(((double)(t + taps->first[i]) - center + 0.5) * (1 / scale));
         sum += scratch[t];
     }
     for (size_t t = 0; t < count; t++) {
@@ -71,8 +78,6 @@ static void weigh(bang_taps *taps, size_t i, size_t size, double center, double 
         weight *= 1 << BANG_RESIZE_BITS;
         taps->weight[i * taps->most + t] = (int32_t)(weight < 0 ? weight - 0.5 : weight + 0.5);
     }
-    taps->first[i] = (size_t)low;
-    taps->taps[i] = count;
 }
 
 /* Values begin .. begin + count - 1 of an edge of size pixels, from low to high of
@@ -82,74 +87,86 @@ static int make_taps(bang_taps *taps, size_t size, float low, float high, size_t
                      size_t begin, size_t count, bang_error *err)
 {
     double step = (double)(high - low) / (double)total, scale = step < 1 ? 1 : step;
-    double support = 2 * scale;
-    *taps = (bang_taps){.count = count, .most = (size_t)ceil(support) * 2 + 1};
+    double *scratch = NULL, support = 2 * scale;
+    *taps = (bang_taps){.count = count};
     taps->first = calloc(count, sizeof *taps->first);
     taps->taps = calloc(count, sizeof *taps->taps);
-    if (taps->most <= PTRDIFF_MAX / sizeof(double) / count)
-        taps->weight = calloc(count * taps->most, sizeof *taps->weight);
-    double *scratch = calloc(taps->most, sizeof *scratch);
-    int rc = taps->first && taps->taps && taps->weight && scratch ? 0 : bang_fail_memory(err);
+    if (!taps->first || !taps->taps)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        reach(taps, i, size, (double)low + ((double)(begin + i) + 0.5) * step, support);
+    if (taps->most <= PTRDIFF_MAX / sizeof(double) / count) {
+        taps->weight = calloc(count * taps->most + 1, sizeof *taps->weight);
+        scratch = calloc(taps->most + 1, sizeof *scratch);
+    }
+    int rc = taps->weight && scratch ? 0 : bang_fail_memory(err);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        weigh(taps, i, size, (double)low + ((double)(begin + i) + 0.5) * step, support, scale,
-              scratch);
+        weigh(taps, i, (double)low + ((double)(begin + i) + 0.5) * step, scale, scratch);
     free(scratch);
     return rc;
 }
 
-/* What is done, and the rows of the source that it needs. */
+/* What is done. A row that is ready across is kept in a ring until the last that is made
+ * of it; so the rows between the passes stay in the cache. */
 typedef struct plan {
     const bang_view *in;
     const bang_window *window;
+    const bang_resize_kernels *kernels;
     bang_taps across, down; /* of the passes that are needed */
     int has_across, has_down;
-    size_t first, rows;
+    size_t row;           /* bytes of a row of the result */
+    int32_t *wide;        /* (in->width + across.most, 4) */
+    uint8_t *ring;        /* (down.most, row) */
+    const uint8_t **rows; /* (down.most) of one value's */
+    size_t ready;         /* rows of the source before this one are in the ring */
 } plan;
 
-/* Rows first .. first + rows - 1 of the source at the window's width, into to. */
-static int run_across(uint8_t *to, const plan *p, const bang_resize_kernels *kernels,
-                      bang_error *err)
+/* Row y of the source at the window's width, into to. */
+static void run_across(uint8_t *to, const plan *p, size_t y)
 {
     const bang_view *in = p->in;
-    size_t row = p->window->columns * in->channels;
-    int32_t *wide = p->has_across ? calloc(in->width, 4 * sizeof *wide) : NULL;
-    if (p->has_across && !wide)
-        return bang_fail_memory(err);
-    for (size_t y = 0; y < p->rows; y++) {
-        const uint8_t *from = in->pixels + (p->first + y) * in->stride;
-        if (p->has_across)
-            kernels->across(to + y * row, from, in->width, in->channels, &p->across, wide);
-        else
-            memcpy(to + y * row, from + p->window->left * in->channels, row);
-    }
-    free(wide);
-    return 0;
+    const uint8_t *from = in->pixels + y * in->stride;
+    if (p->has_across)
+        p->kernels->across(to, from, in->width, in->channels, &p->across, p->wide);
+    else
+        memcpy(to, from + p->window->left * in->channels, p->row);
 }
 
-static int run(uint8_t *out, const plan *p, bang_error *err)
+static void run_down(uint8_t *out, plan *p, size_t y)
 {
-    const bang_resize_kernels *kernels = choose_kernels();
-    size_t row = p->window->columns * p->in->channels;
-    if (!p->has_down)
-        return run_across(out, p, kernels, err);
-    const uint8_t *from =
-        p->in->pixels + p->first * p->in->stride + p->window->left * p->in->channels;
-    size_t stride = p->in->stride;
-    uint8_t *between = NULL;
-    if (p->has_across) {
-        between = p->rows <= PTRDIFF_MAX / row ? malloc(p->rows * row) : NULL;
-        int rc = between ? run_across(between, p, kernels, err) : bang_fail_memory(err);
-        if (rc < 0) {
-            free(between);
-            return rc;
+    const bang_taps *down = &p->down;
+    for (size_t t = 0; t < down->taps[y]; t++) {
+        size_t from = down->first[y] + t;
+        uint8_t *kept = p->ring + from % down->most * p->row;
+        if (!p->has_across) {
+            p->rows[t] = p->in->pixels + from * p->in->stride + p->window->left * p->in->channels;
+            continue;
         }
-        from = between;
-        stride = row;
+        if (from >= p->ready) {
+            run_across(kept, p, from);
+            p->ready = from + 1;
+        }
+        p->rows[t] = kept;
     }
-    for (size_t y = 0; y < p->window->rows; y++)
-        kernels->down(out + y * row, from + (p->down.first[y] - p->first) * stride, stride, row,
-                      p->down.weight + y * p->down.most, p->down.taps[y]);
-    free(between);
+    p->kernels->down(out, p->rows, p->row, down->weight + y * down->most, down->taps[y]);
+}
+
+static int run(uint8_t *out, plan *p, bang_error *err)
+{
+    size_t most = p->down.most;
+    p->row = p->window->columns * p->in->channels;
+    p->kernels = choose_kernels();
+    p->wide = calloc(p->in->width + p->across.most, 4 * sizeof *p->wide);
+    p->ring = most <= PTRDIFF_MAX / p->row ? malloc(most * p->row + 1) : NULL;
+    p->rows = calloc(most + 1, sizeof *p->rows);
+    if (!p->wide || !p->ring || !p->rows)
+        return bang_fail_memory(err);
+    for (size_t y = 0; y < p->window->rows; y++) {
+        if (p->has_down)
+            run_down(out + y * p->row, p, y);
+        else
+            run_across(out + y * p->row, p, p->window->top + y);
+    }
     return 0;
 }
 
@@ -191,25 +208,22 @@ int bang_resize_window(uint8_t *out, const bang_view *in, const bang_window *win
         return rc;
     float left = (float)box->left, right = (float)box->right, top = (float)box->top,
           bottom = (float)box->bottom;
-    plan p = {.in = in, .window = window, .first = window->top, .rows = window->rows};
+    plan p = {.in = in, .window = window};
     p.has_across = window->width != in->width || left != 0 || right != (float)window->width;
     p.has_down = window->height != in->height || top != 0 || bottom != (float)window->height;
     if (p.has_across)
         rc = make_taps(&p.across, in->width, left, right, window->width, window->left,
                        window->columns, err);
-    if (rc == 0 && p.has_down) {
+    if (rc == 0 && p.has_down)
         rc = make_taps(&p.down, in->height, top, bottom, window->height, window->top, window->rows,
                        err);
-        size_t last = window->rows - 1;
-        if (rc == 0) {
-            p.first = p.down.first[0];
-            p.rows = p.down.first[last] + p.down.taps[last] - p.first;
-        }
-    }
     if (rc == 0)
         rc = run(out, &p, err);
     release_taps(&p.across);
     release_taps(&p.down);
+    free(p.wide);
+    free(p.ring);
+    free(p.rows);
     return rc;
 }
 

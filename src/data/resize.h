@@ -27,22 +27,23 @@ int bang_resize_window(uint8_t *out, const bang_view *in, const bang_window *win
                        const bang_box *box, bang_error *err);
 
 /* What the values of one edge are made of: value i is the sum over t < taps[i] of
- * weight[i * most + t] times the pixel first[i] + t, in units of 2^-BANG_RESIZE_BITS. */
+ * weight[i * most + t] times the pixel first[i] + t, in units of 2^-BANG_RESIZE_BITS.
+ * Weights up to most, which is the largest of taps, are 0. */
 enum { BANG_RESIZE_BITS = 22 };
 typedef struct bang_taps {
     size_t count, most;
-    size_t *first;   /* (count) */
+    size_t *first;   /* (count) rising */
     size_t *taps;    /* (count) */
     int32_t *weight; /* (count, most) */
 } bang_taps;
 
 typedef struct bang_resize_kernels {
     /* A row of out (across->count, channels) from one of in (width, channels); wide is room
-     * for (width, 4). */
+     * for (width + across->most, 4). */
     void (*across)(uint8_t *out, const uint8_t *in, size_t width, size_t channels,
                    const bang_taps *across, int32_t *wide);
-    /* A row of size bytes: the sum over t < taps of weight[t] times row t of in. */
-    void (*down)(uint8_t *out, const uint8_t *in, size_t stride, size_t size, const int32_t *weight,
+    /* A row of size bytes: the sum over t < taps of weight[t] times rows[t]. */
+    void (*down)(uint8_t *out, const uint8_t *const *rows, size_t size, const int32_t *weight,
                  size_t taps);
 } bang_resize_kernels;
 

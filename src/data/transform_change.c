@@ -49,7 +49,9 @@ static void blend_four(uint8_t *out, const uint8_t *in, size_t size, size_t chan
 {
     x -= 0.5;
     y -= 0.5;
-    ptrdiff_t last = (ptrdiff_t)size - 1, left = (ptrdiff_t)floor(x), top = (ptrdiff_t)floor(y);
+    /* Both are at least -1/2: so they are rounded down without a call. */
+    ptrdiff_t last = (ptrdiff_t)size - 1, left = x < 0 ? -1 : (ptrdiff_t)x,
+              top = y < 0 ? -1 : (ptrdiff_t)y;
     double dx = x - (double)left, dy = y - (double)top;
     size_t x0 = (size_t)(left < 0 ? 0 : left), x1 = (size_t)(left < last ? left + 1 : last);
     size_t y0 = (size_t)(top < 0 ? 0 : top), y1 = (size_t)(top < last ? top + 1 : last);
@@ -138,31 +140,52 @@ static void to_hsv(uint8_t hsv[3], const uint8_t color[3])
         hue = (float)(2.0 + from_r - from_b);
     else
         hue = (float)(4.0 + from_g - from_r);
-    hue = (float)fmod(hue / 6.0 + 1.0, 1.0);
+    double turns = hue / 6.0 + 1.0; /* from 5/6 to 11/6 */
+    hue = (float)(turns >= 1 ? turns - 1 : turns);
     hsv[0] = (uint8_t)(hue * 255.0);
     hsv[1] = (uint8_t)(saturation * 255.0);
 }
 
-static void from_hsv(uint8_t color[3], const uint8_t hsv[3])
+/* Of every hue: which sixth of the circle it lies in, and how far. */
+typedef struct hues {
+    int sector[256];
+    float fraction[256];
+} hues;
+
+static void fill_hues(hues *h)
 {
-    int value = hsv[2], sector = (int)floor((float)hsv[0] * 6.0 / 255.0);
-    float fraction = (float)((float)hsv[0] * 6.0 / 255.0 - (float)sector);
-    float saturation = (float)((float)hsv[1] / 255.0);
-    uint8_t v = (uint8_t)value;
-    uint8_t p = (uint8_t)round((float)value * (1.0 - saturation));
-    uint8_t q = (uint8_t)round((float)value * (1.0 - saturation * fraction));
-    uint8_t t = (uint8_t)round((float)value * (1.0 - saturation * (1.0 - fraction)));
+    for (int i = 0; i < 256; i++) {
+        double sixths = (float)i * 6.0 / 255.0;
+        int sector = (int)sixths;
+        h->sector[i] = sector % 6;
+        h->fraction[i] = (float)(sixths - (float)sector);
+    }
+}
+
+/* value * part, rounded. */
+static inline uint8_t shade(int value, double part)
+{
+    return (uint8_t)((float)value * part + 0.5);
+}
+
+static void from_hsv(uint8_t color[3], const uint8_t hsv[3], const hues *h)
+{
+    float fraction = h->fraction[hsv[0]], saturation = (float)((float)hsv[1] / 255.0);
+    uint8_t v = hsv[2], p = shade(v, 1.0 - saturation), q = shade(v, 1.0 - saturation * fraction);
+    uint8_t t = shade(v, 1.0 - saturation * (1.0 - fraction));
     const uint8_t all[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
-    memcpy(color, all[sector % 6], 3);
+    memcpy(color, all[h->sector[hsv[0]]], 3);
 }
 
 void bang_picture_hue(uint8_t *pixels, size_t count, size_t channels, double turn)
 {
     uint8_t shift = (uint8_t)(int)(turn * 255), hsv[3]; /* around the circle */
+    hues h;
+    fill_hues(&h);
     for (size_t i = 0; channels == 3 && i < count; i++) {
         to_hsv(hsv, pixels + 3 * i);
         hsv[0] = (uint8_t)(hsv[0] + shift);
-        from_hsv(pixels + 3 * i, hsv);
+        from_hsv(pixels + 3 * i, hsv, &h);
     }
 }
 
@@ -202,7 +225,7 @@ int bang_transform_change(uint8_t *pixels, const bang_transform *t, bang_random 
         bang_picture_flip(pixels, t->size, t->size, t->channels);
     if (t->degrees > 0) {
         size_t bytes = t->size * t->size * t->channels;
-        uint8_t *before = malloc(bytes);
+        uint8_t *before = malloc(bytes + 1);
         if (!before)
             return bang_fail_memory(err);
         memcpy(before, pixels, bytes);

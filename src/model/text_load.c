@@ -87,7 +87,7 @@ static void refuse_unknown(reading *r)
         int inside = *r->prefix || bang_layout_begins(rest, "text_model.") ||
                      bang_layout_begins(rest, "transformer.") ||
                      bang_layout_begins(rest, "text_projection");
-        int harmless = strcmp(rest, "attn_mask") == 0 ||
+        int harmless = bang_text_ends_with(rest, "attn_mask") ||
                        strcmp(rest, "text_model.embeddings.position_ids") == 0;
         if (inside && !harmless && !n->used)
             bang_text_add(&r->problems, "%.200s: no text tower that is known has it\n",

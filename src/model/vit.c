@@ -19,8 +19,9 @@ size_t bang_vit_features(const bang_vit_config *config)
     return config->projection ? config->projection : config->width;
 }
 
-/* Sizes below this make no product of three overflow. */
-enum { LARGEST = 1 << 20, LARGEST_IMAGE = 1 << 14 };
+/* Up to these no tensor's size overflows, and no machine holds a model that needs more. */
+enum { LARGEST = 1 << 20, LARGEST_IMAGE = 1 << 14, DEEPEST = 10000 };
+static const size_t most_numbers = SIZE_MAX >> 16;
 
 static void check_size(bang_text *problems, const char *what, size_t size, size_t least,
                        size_t most)
@@ -40,7 +41,7 @@ int bang_vit_check(const bang_vit_config *config, bang_error *err)
     if (config->channels != 1 && config->channels != 3)
         bang_text_add(&problems, "; channels: %zu: 1 and 3 are possible", config->channels);
     check_size(&problems, "width", config->width, 1, LARGEST);
-    check_size(&problems, "depth", config->depth, 1, LARGEST);
+    check_size(&problems, "depth", config->depth, 1, DEEPEST);
     check_size(&problems, "hidden", config->hidden, 1, LARGEST);
     check_size(&problems, "heads", config->heads, 1, LARGEST);
     if (config->heads && config->width % config->heads)
@@ -70,7 +71,7 @@ static size_t place(places *p, const char *prefix, const char *name, const size_
         tensor.shape[tensor.rank] = shape[tensor.rank];
         tensor.count *= shape[tensor.rank]; /* bang_vit_check: this fits */
     }
-    if (tensor.count > SIZE_MAX / 16 - p->count)
+    if (tensor.count > most_numbers - p->count)
         p->overflow = 1;
     else
         p->count += tensor.count;
@@ -180,39 +181,37 @@ void bang_vit_release(bang_vit *vit)
     *vit = (bang_vit){0};
 }
 
-static int is_head(const bang_vit_tensor *tensor)
+static void fill_normal(float *to, size_t count, float scale, bang_random *random)
 {
-    return strncmp(tensor->name, "head.", 5) == 0;
+    for (size_t i = 0; i < count; i++)
+        to[i] = scale * (float)bang_random_normal(random);
 }
 
-static int is_gain(const bang_vit_tensor *tensor)
+static void fill_uniform(float *to, size_t count, float bound, bang_random *random)
 {
-    return bang_text_ends_with(tensor->name, ".gain");
-}
-
-static int is_embedding(const bang_vit_tensor *tensor)
-{
-    return strcmp(tensor->name, "class") == 0 || strcmp(tensor->name, "positions") == 0;
+    for (size_t i = 0; i < count; i++)
+        to[i] = bound * ((float)bang_random_u32(random) * 0x1p-31f - 1);
 }
 
 void bang_vit_randomise(bang_vit *vit, uint64_t seed)
 {
-    for (size_t t = 0; t < vit->map.tensor_count; t++) {
-        const bang_vit_tensor *tensor = &vit->map.tensors[t];
+    const bang_vit_map *map = &vit->map;
+    for (size_t t = 0; t < map->tensor_count; t++) {
+        const bang_vit_tensor *tensor = &map->tensors[t];
         float *to = vit->parameters + tensor->offset;
         bang_random random;
         bang_random_init(&random, seed, BANG_PURPOSE('v', 'i', 't', ' '), t);
-        /* uniform on +-b has the variance b^2/3; in is what one output adds up */
-        size_t in = tensor->count / tensor->shape[0];
-        float bound = (float)sqrt(6 / (double)(in + tensor->shape[0]));
-        int weight = tensor->rank > 1 && !is_head(tensor);
-        for (size_t i = 0; i < tensor->count; i++)
-            if (is_embedding(tensor))
-                to[i] = (float)(.02 * bang_random_normal(&random));
-            else if (weight)
-                to[i] = bound * ((float)bang_random_u32(&random) * 0x1p-31f - 1);
-            else
-                to[i] = is_gain(tensor) ? 1 : 0;
+        if (tensor->offset == map->token || tensor->offset == map->positions) {
+            fill_normal(to, tensor->count, .02F, &random);
+        } else if (tensor->rank > 1 && tensor->offset != map->head_weight) {
+            /* uniform on +-b has the variance b^2/3; in is what one output adds up */
+            size_t out = tensor->shape[0], in = tensor->count / out;
+            fill_uniform(to, tensor->count, (float)sqrt(6 / (double)(in + out)), &random);
+        } else {
+            float one = bang_text_ends_with(tensor->name, ".gain") ? 1 : 0;
+            for (size_t i = 0; i < tensor->count; i++)
+                to[i] = one;
+        }
     }
 }
 

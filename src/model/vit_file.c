@@ -153,7 +153,7 @@ static void refuse_unknown(reading *r)
             inside = bang_layout_begins(n->name, *t);
         for (size_t k = 0; k < sizeof harmless / sizeof *harmless && inside; k++)
             inside = !bang_layout_begins(n->name, harmless[k]);
-        if (inside && !n->used)
+        if (inside && !n->used && !bang_text_ends_with(n->name, ".attn_mask"))
             bang_text_add(&r->problems, "%.200s: no ViT of this layout that is known has it\n",
                           n->entry->name);
     }
@@ -245,6 +245,8 @@ static int fill(bang_vit_model *out, reading *r, bang_error *err)
         rc = bang_problems_fail(&r->problems, r->checkpoint->path, NULL, err);
     if (rc == 0 && names)
         rc = take_names(out, r->settings.classes, err);
+    else if (rc == 0 && config.classes && json_array_size(r->settings.labels) == config.classes)
+        rc = take_names(out, r->settings.labels, err);
     if (rc == 0)
         rc = take_metadata(out, r->checkpoint->metadata, err);
     out->names = r->names;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,28 @@ static void take_tower(tower_settings *out, const json_t *object, const origin *
     take_epsilon(&out->epsilon, object, "layer_norm_eps", from);
 }
 
+/* Hugging Face's {"0": name, ...}, timm's [name, ...]; what is neither says nothing, nor do
+ * the names that Hugging Face gives where nobody gave any. */
+static void take_labels(vit_settings *out, const json_t *config)
+{
+    const json_t *map = json_object_get(config, "id2label");
+    json_t *list = json_array(), *names = json_object_get(config, "label_names");
+    size_t count = json_is_object(map) ? json_object_size(map) : json_array_size(names);
+    for (size_t i = 0; i < count; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%zu", i);
+        json_t *name = json_is_object(map) ? json_object_get(map, key) : json_array_get(names, i);
+        const char *text = json_string_value(name);
+        if (text && strncmp(text, "LABEL_", strlen("LABEL_")) != 0)
+            json_array_append(list, name);
+    }
+    if (count && json_array_size(list) == count) {
+        json_decref(out->labels);
+        out->labels = json_incref(list);
+    }
+    json_decref(list);
+}
+
 /* Hugging Face's config.json; timm's has pretrained_cfg. */
 static void take_config(vit_settings *out, const json_t *config, const origin *from)
 {
@@ -105,6 +128,7 @@ static void take_config(vit_settings *out, const json_t *config, const origin *f
     take_tower(&out->text, json_object_get(config, "text_config"), from);
     take_channels(out->mean, trained, "mean", 0, from);
     take_channels(out->std, trained, "std", 1, from);
+    take_labels(out, config);
 }
 
 static void take_preprocessor(vit_settings *out, const json_t *config, const origin *from)
@@ -252,7 +276,8 @@ void bang_vit_settings_read(vit_settings *out, const bang_checkpoint *checkpoint
 void bang_vit_settings_release(vit_settings *settings)
 {
     json_decref(settings->classes);
-    settings->classes = NULL;
+    json_decref(settings->labels);
+    settings->classes = settings->labels = NULL;
 }
 
 size_t bang_vit_settings_heads(const tower_settings *tower, size_t width, int is_text,

@@ -18,6 +18,7 @@ typedef struct vit_settings {
     int unit_features;
     float mean[3], std[3];
     json_t *classes; /* list of strings, or NULL; owned */
+    json_t *labels;  /* the same from a config: counts if there are as many as outputs */
 } vit_settings;
 
 /* What is wrong with a config or the metadata is a line of problems. The caller

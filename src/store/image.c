@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bang/base/file.h"
 
@@ -70,7 +71,11 @@ int bang_image_read(bang_array *out, const char *path, bang_error *err)
 {
     char *data;
     size_t size;
+    struct stat status;
     *out = (bang_array){0};
+    /* Opening a pipe that nobody writes to would wait for ever. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return bang_fail(err, BANG_EDATA, "%s: is no file: give a picture", path);
     int rc = bang_file_read(&data, &size, path, err);
     if (rc < 0)
         return rc;

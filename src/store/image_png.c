@@ -6,15 +6,16 @@
 
 #include "store/image.h"
 
+static const char truncated[] = "truncated";
+
 /* What libpng's callbacks need; they leave by longjmp. All that is allocated hangs
  * here, so that nothing is lost when they do. */
 struct decoder {
     const uint8_t *data;
     size_t size, at;
     bang_array *out;       /* (height, width, 3) */
-    png_bytep *rows;       /* (height) into packed */
-    uint8_t *packed;       /* (height, stride) as libpng gives them, of an interlaced picture; else
-                            * one row */
+    uint8_t *packed;       /* rows as libpng gives them: all of an interlaced picture, else one */
+    size_t stride;         /* from a row to the next; 0 where there is but one */
     int channels;          /* of the file: 1 to 4 */
     int depth;             /* bits of each: 8, or 16; fewer are spread over bytes */
     uint8_t table[256][3]; /* what the values of a palette or of grey mean */
@@ -39,7 +40,7 @@ static void take(png_structp png, png_bytep to, size_t count)
 {
     struct decoder *d = png_get_io_ptr(png);
     if (count > d->size - d->at)
-        png_error(png, "truncated");
+        png_error(png, truncated);
     memcpy(to, d->data + d->at, count);
     d->at += count;
 }
@@ -103,14 +104,10 @@ static int begin(struct decoder *d, png_structp png, png_infop info, int *passes
     png_read_update_info(png, info);
     d->channels = png_get_channels(png, info);
     d->depth = png_get_bit_depth(png, info);
-    size_t stride = png_get_rowbytes(png, info), kept = *passes > 1 ? height : 1;
-    d->rows = calloc(height, sizeof *d->rows);
-    d->packed = calloc(kept, stride);
-    if (!d->rows || !d->packed)
-        return d->code = bang_fail_memory(d->err);
-    for (size_t y = 0; y < height; y++)
-        d->rows[y] = d->packed + (*passes > 1 ? y * stride : 0);
-    return 0;
+    size_t row = png_get_rowbytes(png, info), kept = *passes > 1 ? height : 1;
+    d->stride = *passes > 1 ? row : 0;
+    d->packed = calloc(kept, row);
+    return d->packed ? 0 : (d->code = bang_fail_memory(d->err));
 }
 
 /* 0, or negative with d->code or d->why. No variable of this function changes between
@@ -124,14 +121,23 @@ static int decode(struct decoder *d, png_structp png, png_infop info)
         return -1;
     size_t height = d->out->shape[0], width = d->out->shape[1];
     uint8_t *to = d->out->data;
-    if (passes > 1)
-        png_read_image(png, d->rows);
-    for (size_t y = 0; y < height; y++) {
-        if (passes == 1)
-            png_read_row(png, d->packed, NULL);
-        convert_row(to + y * width * 3, d->rows[y], width, d);
-    }
+    for (int pass = 1; pass <= passes; pass++)
+        for (size_t y = 0; y < height; y++) {
+            uint8_t *row = d->packed + y * d->stride;
+            png_read_row(png, row, NULL);
+            if (pass == passes)
+                convert_row(to + y * width * 3, row, width, d);
+        }
     return 0;
+}
+
+static int fail_png(const struct decoder *d, bang_error *err)
+{
+    if (d->code < 0)
+        return d->code;
+    if (strcmp(d->why, truncated) == 0)
+        return bang_fail(err, BANG_EDATA, "truncated PNG");
+    return bang_fail(err, BANG_EDATA, "broken PNG: %s", d->why);
 }
 
 int bang_png_decode(bang_array *out, const uint8_t *data, size_t size, bang_error *err)
@@ -143,13 +149,8 @@ int bang_png_decode(bang_array *out, const uint8_t *data, size_t size, bang_erro
     if (!info)
         rc = bang_fail_memory(err);
     else if (decode(&d, png, info) < 0)
-        rc = d.code < 0
-                 ? d.code
-                 : bang_fail(err, BANG_EDATA,
-                             strcmp(d.why, "truncated") == 0 ? "truncated PNG" : "broken PNG: %s",
-                             d.why);
+        rc = fail_png(&d, err);
     png_destroy_read_struct(&png, &info, NULL);
-    free(d.rows);
     free(d.packed);
     return rc;
 }

@@ -45,12 +45,17 @@ int bang_npy_rows_begin(bang_npy_rows **out, const char *path, size_t columns, s
 
 void bang_npy_rows_add(bang_npy_rows *rows, const float *numbers, size_t count)
 {
-    /* read only, whatever the type of the field says */
-    bang_array array = {.dtype = BANG_F32, .rank = 2, .data = (void *)(uintptr_t)numbers};
-    array.shape[0] = count;
-    array.shape[1] = rows->columns;
-    array.count = count * rows->columns;
-    bang_bytes_write(rows->file, &array, 1);
+    /* an array owns numbers that may change: these are copied into one, some at a time */
+    enum { PIECE = 4096 };
+    float piece[PIECE];
+    size_t left = count * rows->columns;
+    for (size_t many; left > 0; left -= many, numbers += many) {
+        many = left < PIECE ? left : PIECE;
+        memcpy(piece, numbers, many * sizeof *piece);
+        bang_array array = {.dtype = BANG_F32, .rank = 1, .shape = {many}, .count = many};
+        array.data = piece;
+        bang_bytes_write(rows->file, &array, 1);
+    }
     rows->count += count;
 }
 

@@ -100,29 +100,49 @@ static void NAME(score_panel)(REAL *scores, size_t row, const REAL *keys, size_t
         NAME(narrow_1)(scores + i * row, row, keys + i * key_row, key_row, panel, width);
 }
 
-/* C (rows, width) (+)= A B, B in panels that lie `b_panel` apart. A is given by the tiles
- * and its strides. What of a last panel is beyond width goes aside. */
-static void NAME(product_panels)(REAL *c, size_t c_row, NAME(tile_call) *const *tiles,
-                                 const REAL *a, size_t a_row, size_t a_column, const REAL *b,
-                                 size_t b_row, size_t b_panel, size_t rows, size_t width,
-                                 size_t depth, int add)
+/* Where B's rows lie for the tiles, and from one panel of them to the next. */
+typedef struct NAME(panels) {
+    const REAL *at;
+    size_t row, panel;
+} NAME(panels);
+
+/* C (rows, width) = A (rows, depth) B (depth, width). */
+typedef struct NAME(sum) {
+    REAL *c;
+    size_t c_row, rows, width, depth;
+    NAME(tile_call) *const *tiles; /* for A's kind */
+    const REAL *a;
+    size_t a_row, a_column;
+    NAME(panels) b;
+    const REAL *scale; /* (rows) factors of the rows, or NULL */
+    int add;           /* to what C holds */
+} NAME(sum);
+
+/* What of a last panel is beyond width goes aside. */
+static void NAME(sum_up)(const NAME(sum) * s)
 {
-    NAME(finish) finish = {.add = add};
-    for (size_t j = 0; j < width; j += 2 * L, b += b_panel)
-        for (size_t i = 0; i < rows; i += 6) {
-            size_t some = rows - i < 6 ? rows - i : 6, columns = width - j;
-            REAL *to = c + i * c_row + j;
-            const REAL *from = a + i * a_row;
+    NAME(finish) finish = {.add = s->add};
+    const REAL *b = s->b.at;
+    for (size_t j = 0; j < s->width; j += 2 * L, b += s->b.panel)
+        for (size_t i = 0; i < s->rows; i += 6) {
+            size_t some = s->rows - i < 6 ? s->rows - i : 6, columns = s->width - j;
+            REAL *to = s->c + i * s->c_row + j;
+            const REAL *from = s->a + i * s->a_row;
+            finish.scale = s->scale ? s->scale + i : NULL;
             if (columns >= 2 * L) {
-                tiles[some](to, c_row, from, a_row, a_column, b, b_row, depth, &finish);
+                s->tiles[some](to, s->c_row, from, s->a_row, s->a_column, b, s->b.row, s->depth,
+                               &finish);
                 continue;
             }
             VECTOR aside[12];
             REAL *block = (REAL *)(void *)aside;
-            tiles[some](block, 2 * L, from, a_row, a_column, b, b_row, depth, NULL);
+            NAME(finish) alone = {.scale = finish.scale};
+            s->tiles[some](block, 2 * L, from, s->a_row, s->a_column, b, s->b.row, s->depth,
+                           &alone);
             for (size_t y = 0; y < some; y++)
                 for (size_t x = 0; x < columns; x++)
-                    to[y * c_row + x] = block[y * 2 * L + x] + (add ? to[y * c_row + x] : 0);
+                    to[y * s->c_row + x] =
+                        block[y * 2 * L + x] + (s->add ? to[y * s->c_row + x] : 0);
         }
 }
 
@@ -142,28 +162,8 @@ static void NAME(make_panels)(REAL *out, const REAL *in, size_t in_row, size_t r
         }
 }
 
-/* Up to 2 L rows of width numbers become a panel (width, 2 L), filled up with zeros. */
-static void NAME(turn_rows)(REAL *out, const REAL *in, size_t in_row, size_t rows, size_t width)
-{
-    size_t j = 0;
-    if (rows >= 2 * L)
-        j = NAME(turn_panel)(out, in, in_row, width);
-    for (; j < width; j++) {
-        for (size_t i = 0; i < rows; i++)
-            out[j * 2 * L + i] = in[i * in_row + j];
-        for (size_t i = rows; i < 2 * L; i++)
-            out[j * 2 * L + i] = 0;
-    }
-}
-
-/* Rows of B for the tiles: where they lie, or as panels in `room` if they are many,
- * so that they would fall on each other in the cache, or if a panel would reach over
- * their ends. */
-typedef struct NAME(panels) {
-    const REAL *at;
-    size_t row, panel;
-} NAME(panels);
-
+/* Rows of B where they lie, or as panels in `room` if they are many, so that they would
+ * fall on each other in the cache, or if a panel would reach over their ends. */
 static NAME(panels)
     NAME(panels_of)(REAL *room, const REAL *in, size_t in_row, size_t rows, size_t width)
 {
@@ -190,23 +190,39 @@ static inline VECTOR NAME(larger)(VECTOR x, VECTOR y)
 #endif
 }
 
-/* One vector across: scores become exp(factor score - most), with `most` the largest
- * of factor score. Returns their sums; most is left in log_sum with the sum's logarithm
- * added. */
-static inline __attribute__((always_inline)) VECTOR
-NAME(softmax)(REAL *scores, size_t row, size_t count, REAL factor, REAL *log_sum)
+/* So many vectors across: scores become exp(factor score - most), with `most` the
+ * largest of factor score. The inverse of their sum is left, and most with the sum's
+ * logarithm added. */
+static inline __attribute__((always_inline)) void NAME(softmax)(const int vectors, REAL *scores,
+                                                                size_t count, REAL factor,
+                                                                REAL *inverse, REAL *log_sum)
 {
-    VECTOR most = NAME(load)(scores), sum = {0}, scale = NAME(spread)(factor * LOG2_E);
-    for (size_t i = 1; i < count; i++)
-        most = NAME(larger)(NAME(load)(scores + i * row), most);
-    VECTOR less = most * scale;
-    for (size_t i = 0; i < count; i++) {
-        VECTOR p = NAME(power)(NAME(load)(scores + i * row) * scale - less);
-        NAME(store)(scores + i * row, p);
-        sum += p;
+    const VECTOR scale = NAME(spread)(factor * LOG2_E);
+    VECTOR most0 = NAME(load)(scores), sum0 = {0}, sum1 = {0};
+    VECTOR most1 = vectors > 1 ? NAME(load)(scores + L) : most0;
+    for (size_t i = 1; i < count; i++) {
+        most0 = NAME(larger)(NAME(load)(scores + i * 2 * L), most0);
+        if (vectors > 1)
+            most1 = NAME(larger)(NAME(load)(scores + i * 2 * L + L), most1);
     }
-    NAME(store)(log_sum, most * factor + NAME(logarithm)(sum));
-    return sum;
+    VECTOR less0 = most0 * scale, less1 = most1 * scale;
+    for (size_t i = 0; i < count; i++) {
+        REAL *at = scores + i * 2 * L;
+        VECTOR p = NAME(power)(NAME(load)(at) * scale - less0);
+        NAME(store)(at, p);
+        sum0 += p;
+        if (vectors > 1) {
+            p = NAME(power)(NAME(load)(at + L) * scale - less1);
+            NAME(store)(at + L, p);
+            sum1 += p;
+        }
+    }
+    NAME(store)(inverse, 1 / sum0);
+    NAME(store)(log_sum, most0 * factor + NAME(logarithm)(sum0));
+    if (vectors > 1) {
+        NAME(store)(inverse + L, 1 / sum1);
+        NAME(store)(log_sum + L, most1 * factor + NAME(logarithm)(sum1));
+    }
 }
 
 static void NAME(attention_head)(const ATTENTION *a, size_t head)
@@ -219,27 +235,28 @@ static void NAME(attention_head)(const ATTENTION *a, size_t head)
     for (size_t first = 0; first < a->queries; first += 2 * L) {
         size_t some = a->queries - first < 2 * L ? a->queries - first : 2 * L;
         size_t seen = a->causal && first + some < a->tokens ? first + some : a->tokens;
-        REAL *out = a->out + first * all + head * width, sums[2 * NAME(lanes)];
-        VECTOR inverse[2];
-        NAME(turn_rows)(panel, queries + first * step, step, some, width);
+        REAL inverse[2 * NAME(lanes)], sums[2 * NAME(lanes)];
+        NAME(turn_panel)(panel, queries + first * step, step, some, width);
         NAME(score_panel)(scores, 2 * L, keys, step, panel, width, seen, some);
         if (a->causal)
             NAME(mask)(scores, 2 * L, first, seen, -INFINITY);
-        for (size_t half = 0; half * L < some; half++)
-            inverse[half] =
-                1 / NAME(softmax)(scores + half * L, 2 * L, seen, factor, sums + half * L);
+        if (some > L)
+            NAME(softmax)(2, scores, seen, factor, inverse, sums);
+        else
+            NAME(softmax)(1, scores, seen, factor, inverse, sums);
         memcpy(a->sums + head * a->queries + first, sums, some * sizeof *sums);
-        NAME(product_panels)
-        (out, all, NAME(columns), scores, 1, 2 * L, v.at, v.row, v.panel, some, width, seen, 0);
-        for (size_t i = 0; i < some; i++, out += all) {
-            REAL share = inverse[i / L][i % L];
-            VECTOR x = NAME(spread)(share);
-            size_t j = 0;
-            for (; j + L <= width; j += L)
-                NAME(store)(out + j, NAME(load)(out + j) * x);
-            for (; j < width; j++)
-                out[j] *= share;
-        }
+        NAME(sum_up)
+        (&(NAME(sum)){.c = a->out + first * all + head * width,
+                      .c_row = all,
+                      .rows = some,
+                      .width = width,
+                      .depth = seen,
+                      .tiles = NAME(columns),
+                      .a = scores,
+                      .a_row = 1,
+                      .a_column = 2 * L,
+                      .b = v,
+                      .scale = inverse});
     }
 }
 
@@ -268,20 +285,34 @@ typedef struct NAME(back) {
     size_t row;            /* of these two */
 } NAME(back);
 
-/* One vector across: scores become the softmax P, slopes, which hold P's gradient G,
- * factor P (G - sum of P G). */
-static inline __attribute__((always_inline)) void
-NAME(slope)(REAL *scores, REAL *slopes, size_t row, size_t count, REAL factor, const REAL *log_sum)
+/* So many vectors across: scores become the softmax P, slopes, which hold P's gradient
+ * G, factor P (G - sum of P G). */
+static inline __attribute__((always_inline)) void NAME(slope)(const int vectors, REAL *scores,
+                                                              REAL *slopes, size_t row,
+                                                              size_t count, REAL factor,
+                                                              const REAL *log_sum)
 {
-    VECTOR scale = NAME(spread)(factor * LOG2_E), less = NAME(load)(log_sum) * LOG2_E, dot = {0};
+    const VECTOR scale = NAME(spread)(factor * LOG2_E);
+    VECTOR less0 = NAME(load)(log_sum) * LOG2_E, less1 = NAME(load)(log_sum + L) * LOG2_E;
+    VECTOR dot0 = {0}, dot1 = {0};
     for (size_t i = 0; i < count; i++) {
-        VECTOR p = NAME(power)(NAME(load)(scores + i * row) * scale - less);
+        VECTOR p = NAME(power)(NAME(load)(scores + i * row) * scale - less0);
         NAME(store)(scores + i * row, p);
-        dot += p * NAME(load)(slopes + i * row);
+        dot0 += p * NAME(load)(slopes + i * row);
+        if (vectors > 1) {
+            p = NAME(power)(NAME(load)(scores + i * row + L) * scale - less1);
+            NAME(store)(scores + i * row + L, p);
+            dot1 += p * NAME(load)(slopes + i * row + L);
+        }
     }
     for (size_t i = 0; i < count; i++) {
+        REAL *at = slopes + i * row;
         VECTOR p = NAME(load)(scores + i * row) * factor;
-        NAME(store)(slopes + i * row, p * (NAME(load)(slopes + i * row) - dot));
+        NAME(store)(at, p * (NAME(load)(at) - dot0));
+        if (vectors > 1) {
+            p = NAME(load)(scores + i * row + L) * factor;
+            NAME(store)(at + L, p * (NAME(load)(at + L) - dot1));
+        }
     }
 }
 
@@ -293,22 +324,32 @@ static void NAME(back_panel)(const NAME(back) * s, size_t first, size_t some, si
     const ATTENTION *a = s->a;
     REAL *scores = s->scores + lane, *slopes = s->slopes + lane, sums[2 * NAME(lanes)] = {0};
     size_t count = a->causal && first + some < seen ? first + some : seen;
-    NAME(turn_rows)(s->panel, s->queries + first * s->step, s->step, some, a->width);
-    NAME(turn_rows)(s->other, s->gradient + first * s->all, s->all, some, a->width);
+    NAME(turn_panel)(s->panel, s->queries + first * s->step, s->step, some, a->width);
+    NAME(turn_panel)(s->other, s->gradient + first * s->all, s->all, some, a->width);
     NAME(score_panel)(scores, s->row, s->keys, s->step, s->panel, a->width, count, some);
     NAME(score_panel)(slopes, s->row, s->values, s->step, s->other, a->width, count, some);
     memcpy(sums, s->sums + first, some * sizeof *sums);
     if (a->causal)
         NAME(mask)(scores, s->row, first, count, -INFINITY);
-    for (size_t half = 0; half < some; half += L)
-        NAME(slope)(scores + half, slopes + half, s->row, count, s->factor, sums + half);
+    if (some > L)
+        NAME(slope)(2, scores, slopes, s->row, count, s->factor, sums);
+    else
+        NAME(slope)(1, scores, slopes, s->row, count, s->factor, sums);
     for (size_t i = count; i < seen; i++) {
         memset(scores + i * s->row, 0, some * sizeof *scores);
         memset(slopes + i * s->row, 0, some * sizeof *slopes);
     }
-    NAME(product_panels)
-    (s->dq + first * s->step, s->step, NAME(columns), slopes, 1, s->row, s->k.at, s->k.row,
-     s->k.panel, some, a->width, count, 0);
+    NAME(sum_up)
+    (&(NAME(sum)){.c = s->dq + first * s->step,
+                  .c_row = s->step,
+                  .rows = some,
+                  .width = a->width,
+                  .depth = count,
+                  .tiles = NAME(columns),
+                  .a = slopes,
+                  .a_row = 1,
+                  .a_column = s->row,
+                  .b = s->k});
 }
 
 static void NAME(attention_head_back)(const ATTENTION *a, size_t head)
@@ -341,16 +382,24 @@ static void NAME(attention_head_back)(const ATTENTION *a, size_t head)
         NAME(panels)
         q = NAME(panels_of)(query_room, s.queries + from * s.step, s.step, count, width);
         NAME(panels) g = NAME(panels_of)(out_room, s.gradient + from * all, all, count, width);
-        int add = a->causal || from;
         for (size_t lane = 0; lane < count; lane += 2 * L)
             NAME(back_panel)
         (&s, from + lane, count - lane < 2 * L ? count - lane : 2 * L, lane, seen);
-        NAME(product_panels)
-        (s.dk, s.step, NAME(rows), s.slopes, s.row, 1, q.at, q.row, q.panel, seen, width, count,
-         add);
-        NAME(product_panels)
-        (s.dv, s.step, NAME(rows), s.scores, s.row, 1, g.at, g.row, g.panel, seen, width, count,
-         add);
+        NAME(sum)
+        sum = {.c = s.dk,
+               .c_row = s.step,
+               .rows = seen,
+               .width = width,
+               .depth = count,
+               .tiles = NAME(rows),
+               .a = s.slopes,
+               .a_row = s.row,
+               .a_column = 1,
+               .b = q,
+               .add = a->causal || from};
+        NAME(sum_up)(&sum);
+        sum.c = s.dv, sum.a = s.scores, sum.b = g;
+        NAME(sum_up)(&sum);
     }
 }
 

@@ -32,6 +32,7 @@ static inline VECTOR NAME(spread)(REAL x)
 
 /* What becomes of a block besides being stored. */
 typedef struct NAME(finish) {
+    const REAL *scale;    /* (rows) factors of the rows, or NULL */
     int add;              /* to what C holds */
     const REAL *bias;     /* (2 L) or NULL */
     const REAL *residual; /* rows residual_row apart, or NULL */
@@ -69,6 +70,18 @@ NAME(tile)(const int rows, REAL *c, size_t c_row, const REAL *a, size_t a_row, s
 #undef MULTIPLY
         a += a_column;
         b += b_row;
+    }
+    if (finish && finish->scale) {
+        const REAL *scale = finish->scale;
+        VECTOR x;
+#define SCALE(i)                                                                                   \
+    if (rows > i) {                                                                                \
+        x = NAME(spread)(scale[i]);                                                                \
+        left##i *= x;                                                                              \
+        right##i *= x;                                                                             \
+    }
+        ROWS(SCALE)
+#undef SCALE
     }
     if (finish && finish->add) {
 #define ADD(i)                                                                                     \

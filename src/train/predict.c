@@ -109,18 +109,28 @@ static int check_models(const bang_predictor *p, bang_error *err)
     return bang_text_fail(&problems, err);
 }
 
+static size_t choose_piece(const bang_predictor *p, const bang_vit_config *config)
+{
+    size_t tokens = bang_vit_tokens(config);
+    size_t piece = p->options.piece ? p->options.piece : PIECE_TOKENS / (tokens ? tokens : 1);
+    return piece ? piece : 1;
+}
+
 /* The size of a batch: what was said, or as many pictures as fit into some megabytes, and
- * enough that every thread gets a piece. */
+ * enough that every thread gets two pieces. */
 static size_t choose_batch(const bang_predictor *p)
 {
-    size_t largest = 1, batch = p->options.batch;
+    size_t largest = 1, batch = p->options.batch, least = 1;
     for (size_t s = 0; s < p->source_count; s++) {
         const bang_transform *t = &p->sources[s].transform;
         size_t bytes = t->size * t->size * t->channels;
         largest = bytes > largest ? bytes : largest;
     }
+    for (size_t c = 0; c < p->crew_count; c++) {
+        size_t all = 2 * (size_t)p->threads * choose_piece(p, &p->crews[c].config);
+        least = all > least ? all : least;
+    }
     if (batch == 0) {
-        size_t least = 4 * (size_t)p->threads;
         batch = BATCH_BYTES / largest < BATCH_MOST ? BATCH_BYTES / largest : BATCH_MOST;
         batch = batch < least ? least : batch;
     }
@@ -130,9 +140,9 @@ static size_t choose_batch(const bang_predictor *p)
 static int make_crew(bang_predictor *p, crew *c, bang_error *err)
 {
     const bang_vit_config *config = &c->config;
-    size_t tokens = bang_vit_tokens(config), share = p->batch / (size_t)p->threads;
+    size_t share = p->batch / (size_t)p->threads;
     c->pixels = config->channels * config->image * config->image;
-    c->piece = p->options.piece ? p->options.piece : PIECE_TOKENS / (tokens ? tokens : 1);
+    c->piece = choose_piece(p, config);
     if (p->options.piece == 0 && c->piece > share) /* leave no thread without work */
         c->piece = share;
     c->piece = c->piece < p->batch ? c->piece : p->batch;
@@ -154,7 +164,7 @@ static int open_sources(bang_predictor *p, bang_error *err)
 {
     bang_feed_options options = p->options.feed;
     int rc = 0;
-    options.cache_bytes /= p->source_count;
+    options.cache_bytes /= p->source_count ? p->source_count : 1;
     for (size_t s = 0; s < p->source_count && rc == 0; s++) {
         options.transform = p->sources[s].transform;
         rc = bang_feed_open(&p->sources[s].feed, p->images, &options, err);
@@ -301,6 +311,11 @@ static int run_models(bang_predictor *p, bang_error *err)
                                err);
     free(r.first);
     return rc;
+}
+
+size_t bang_predictor_batch(const bang_predictor *p)
+{
+    return p->batch;
 }
 
 int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)

@@ -59,7 +59,7 @@ static int check(const tune *run, bang_error *err)
  * what they leave behind stays in the cache where it can. */
 static size_t choose_piece(const bang_vit_config *config)
 {
-    enum { ROWS = 768, BYTES = 4 << 20, LEAST = 4 };
+    enum { ROWS = 768, BYTES = 3 << 19, LEAST = 4 };
     size_t tokens = bang_vit_tokens(config);
     size_t bytes = tokens * config->depth * (6 * config->width + config->hidden) * sizeof(float);
     size_t by_rows = (ROWS + tokens - 1) / tokens, by_bytes = BYTES / (bytes ? bytes : 1);
@@ -218,20 +218,24 @@ static int end_step(tune *run, bang_error *err)
 
 /* A step that was cut short has changed nothing, and an evaluation is taken up again: the
  * state is good at any time between them. */
+static int save_unsaved(tune *run, bang_error *err)
+{
+    int saved = run->saver.saved == run->step && !(run->kept.pending > 0);
+    return run->options.train.state.path && run->step > 0 && !saved
+               ? train_saver_save(&run->saver, run->step, err)
+               : 0;
+}
+
 static int stop(tune *run, bang_error *err)
 {
-    bang_error why = {0};
-    int saved = run->saver.saved == run->step && !(run->kept.pending > 0);
-    if (run->options.train.state.path && run->step > 0 && !saved &&
-        train_saver_save(&run->saver, run->step, &why) < 0)
-        return bang_fail(err, why.code, "%s", why.message);
-    return bang_fail(err, BANG_ECANCELLED, "stopped");
+    int rc = save_unsaved(run, err);
+    return rc < 0 ? rc : bang_fail(err, BANG_ECANCELLED, "stopped");
 }
 
 static int train(tune *run, bang_error *err)
 {
     const bang_train_options *o = &run->options.train;
-    int rc = 0;
+    int rc = 0, untouched = 0;
     atomic_store(&run->done, pictures_of(run, run->step));
     atomic_store(&run->total, pictures_of(run, o->steps));
     tune_progress(run, BANG_TUNE_STEPS, 0);
@@ -244,13 +248,20 @@ static int train(tune *run, bang_error *err)
             rc = BANG_ECANCELLED;
         else if (o->state.path && run->step > run->saver.saved && train_saver_is_due(&run->saver))
             rc = train_saver_save(&run->saver, run->step, err);
-        if (rc == 0)
+        if (rc == 0) {
+            uint64_t before = run->step;
             rc = tune_step(run, err);
+            untouched = run->step == before;
+        }
         atomic_store(&run->done, pictures_of(run, run->step)); /* bad ones too */
     }
     if (rc == 0 && o->steps == 0 && run->validation)
         rc = tune_evaluate(run, err);
-    return rc == BANG_ECANCELLED ? stop(run, err) : rc;
+    if (rc == BANG_ECANCELLED)
+        return stop(run, err);
+    if (rc < 0 && untouched) /* a bad picture, say: what was done so far is kept */
+        save_unsaved(run, NULL);
+    return rc;
 }
 
 /* The weights that were asked for into the model. */

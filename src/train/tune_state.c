@@ -50,7 +50,6 @@ static int describe_options(json_t *about, const tune *run)
     failed |= set(about, "recompute", json_boolean(o->recompute));
     failed |= set_whole(about, "evaluate every", o->evaluate_every);
     failed |= set(about, "keep best", json_boolean(o->keep_best));
-    failed |= set(about, "skip bad pictures", json_boolean(o->feed.skip_bad));
     failed |= set_whole(about, "seed of changes", o->feed.seed);
     failed |= set_whole(about, "border", t->border) | set_whole(about, "crop", t->crop);
     failed |= set(about, "random crop", json_boolean(t->random_crop));

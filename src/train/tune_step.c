@@ -279,10 +279,15 @@ int tune_step(tune *run, bang_error *err)
     double sum = 0, count = (double)run->batch.count;
     for (int t = 0; t < run->threads && run->batch.count; t++)
         sum += run->team[t].loss;
-    if (run->step % train_epoch_steps(run->images->count, o->batch) == 0)
+    uint64_t epoch = train_epoch_steps(run->images->count, o->batch);
+    if (run->step % epoch == 0)
         kept->epoch_loss = 0, kept->in_epoch = 0;
     kept->epoch_loss += sum;
     kept->in_epoch += count;
+    if (kept->in_epoch == 0 && (run->step + 1 == o->steps || (run->step + 1) % epoch == 0))
+        return bang_fail(err, BANG_EDATA,
+                         "training: none of the pictures of an epoch can be read: look at what was "
+                         "said of them");
     kept->loss = run->batch.count ? sum / count : 0;
     kept->norm = 0;
     kept->images = count;

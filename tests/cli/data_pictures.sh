@@ -1,4 +1,5 @@
 # Sets of pictures: their classes, maps of the ImageNet family, previews.
+# shellcheck disable=SC2154
 pictures=$here/../data/images
 put() { # put FILE...: a picture under each name
     for file; do

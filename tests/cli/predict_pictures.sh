@@ -56,6 +56,14 @@ vit make more.safetensors classes=5 seed=5
 run predict --model more.safetensors --data photos -o n.npy --labels y.npy
 rows y.npy
 bang predict --model more.safetensors --data photos -o n.npy --json
+mkdir folder
+cp vit.safetensors folder/model.safetensors
+echo '{"id2label": {"1": "dog", "0": "fox", "2": "cat"}}' >folder/config.json
+run predict --model folder photos/cat/0000.png
+echo '{"id2label": {"1": "LABEL_1", "0": "LABEL_0", "2": "LABEL_2"}}' >folder/config.json
+bang predict --model folder --data photos -o n.npy --json | field matched
+echo '{"label_names": ["fox", "owl"]}' >folder/config.json
+bang predict --model folder --data photos -o n.npy --json | field matched
 printf 'dog\tthe hound\ncat\tthe cat\nfox\tthe fox\n' >names.txt
 run predict --model vit.safetensors --data photos -o n.npy --labels y.npy --classes names.txt
 rows y.npy
@@ -83,6 +91,8 @@ run predict --model vit.safetensors --data photos/fox/0001.png --json | sed 's/\
 run predict --model vit.safetensors --data photos/fox/0001.png photos/dog/0002.png -q -o two.npy
 vit compare two.npy two.npy 0
 run predict --model vit.safetensors photos/fox/0001.png -q
+run predict --model vit.safetensors photos/fox/0001.png --features -o one.npy
+run predict --model vit.safetensors photos/fox/0001.png --features
 run predict --model vit.safetensors --model named.safetensors photos/fox/0001.png
 
 # another size, mean and crop
@@ -131,5 +141,16 @@ vit mean expected.npy mlp.npy 0.5 ten.npy 0.5
 vit compare both.npy expected.npy 1e-6
 bang predict --model mlp.safetensors --model ten.safetensors --data multicolor:split=test -o again.npy -q
 cmp both.npy again.npy && echo same
+# a batch larger than the pieces that perceptrons alone are run in
+mkdir -p many
+$python -c 'import numpy as np
+np.save("many/images.npy", (np.arange(20000 * 16) % 251).astype(np.uint8).reshape(20000, 4, 4))
+np.save("many/labels.npy", np.arange(20000) % 3)'
+bang train --data many --steps 2 -q -o few.safetensors
+bang train --arch vit --data many --patch 2 --width 16 --depth 1 --heads 2 --steps 2 -q -o tiny.safetensors
+for batch in 20000 100; do
+    bang predict --model tiny.safetensors --model few.safetensors --data many --batch $batch -q -o many-$batch.npy
+done
+cmp many-20000.npy many-100.npy && echo same
 run predict --model mlp.safetensors --model vit.safetensors --head head.safetensors --data photos -o p.npy
 run predict --model mlp.safetensors --head head.safetensors --data multicolor --features -o p.npy

@@ -63,6 +63,10 @@ vit make named.safetensors image=16 classes=4 names=fox,owl,dog,cat seed=5
 run train --init named.safetensors --data photos --val more --only-head --steps 200 --lr 0.05 -o n.safetensors | hide
 bang predict --model n.safetensors --data photos/fox/0000.png --json | $python -c 'import json, sys
 print(json.load(sys.stdin)["top"][0]["classes"][0]["name"])'
+# as many classes of other names are other classes; a zero-shot head has names for people
+vit make pets.safetensors image=16 classes=3 names=ant,bee,cow seed=5
+run train --init pets.safetensors --data photos --val more --steps 2 -o n.safetensors | hide
+bang inspect n.safetensors --json | pick metadata | grep -o '"classes":[^}]*'
 
 # a CLIP needs a head from its text tower
 clip clip.safetensors width=16 patch=8 grid=2 embedding=8 scale=0.3 seed=3
@@ -70,6 +74,9 @@ vit head zero.safetensors classes=3 features=8 seed=4 names=cat,dog,fox
 run train --init clip.safetensors --heads 2 --data photos --steps 3 -o clipped.safetensors
 run train --init clip.safetensors --heads 2 --head zero.safetensors --data photos --steps 3 --batch 8 -o clipped.safetensors | hide
 bang inspect clipped.safetensors --json | pick layout
+vit head people.safetensors classes=3 features=8 seed=4 "names=a cat,a dog,a fox"
+run train --init clip.safetensors --heads 2 --head people.safetensors --data photos --val more --steps 2 -o n.safetensors | hide
+bang inspect n.safetensors --json | pick metadata | grep -o '"classes":[^}]*'
 run train --arch vit --init clip.safetensors --head zero.safetensors --data photos -o x.safetensors
 run train --arch clip --init timm.safetensors --data photos -o x.safetensors
 vit head four.safetensors classes=4 features=8 seed=4
@@ -84,6 +91,17 @@ echo broken >photos/cat/0003.png
 : >more/dog/0001.png
 # shellcheck disable=SC2086
 run train $new --data photos --epochs 2 --batch 8 -o x.safetensors
+# what was done before the bad picture came is not lost
+for more in '' '--resume --on-bad-image skip'; do
+    # shellcheck disable=SC2086
+    run train $new --data photos --steps 12 --batch 1 --seed 2 -q -o y.safetensors $more
+done
+# shellcheck disable=SC2086
+bang train $new --data photos --steps 12 --batch 1 --seed 2 --on-bad-image skip -q -o z.safetensors
+cmp y.safetensors z.safetensors && echo same after a bad picture
+mkdir -p bad/cat && echo broken >bad/cat/a.png
+# shellcheck disable=SC2086
+run train $new --data bad --steps 3 --batch 2 --on-bad-image skip -o w.safetensors
 # shellcheck disable=SC2086
 run train $new --data photos --val more --epochs 2 --batch 8 --on-bad-image skip -o x.safetensors | hide
 # shellcheck disable=SC2086

@@ -113,7 +113,7 @@ int bang_vit_resize(bang_vit *vit, size_t image, bang_error *err);
 typedef enum bang_vit_purpose {
     BANG_VIT_PREDICT,   /* forward only: memory for one block */
     BANG_VIT_TRAIN,     /* forward and backward */
-    BANG_VIT_RECOMPUTE, /* the same with only x kept per block: less memory, a third more work */
+    BANG_VIT_RECOMPUTE, /* the same with only x kept per block: less memory, a fifth more work */
 } bang_vit_purpose;
 
 /* For backward, added up. */

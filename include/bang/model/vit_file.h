@@ -13,9 +13,12 @@
  * .bias. What shapes do not tell stands in the metadata under "bang.vit", a JSON
  * object: {"heads", "gelu": "exact"|"quick"|"tanh", "epsilon", "mean": [..],
  * "std": [..], "unit_features": true|false, "classes": [names]?}; a file without it
- * is read as its layout has it (FACTS: heads width/64; CLIP: quick GELU, epsilon
- * 1e-5, CLIP's mean and std, unit features; ViT: exact, 1e-6 for timm, 1e-12 for
- * Hugging Face, 0.5). A config.json beside the weights in a folder is asked, too.
+ * is read as its layout has it (heads width/64, or 16 for the widths 1280, 1408 and 1664
+ * of the largest; CLIP: quick GELU, exact in open_clip's own files, epsilon 1e-5, CLIP's
+ * mean and std, unit features; ViT: exact, 1e-6 for timm, 1e-12 for Hugging Face, 0.5).
+ * Where a folder holds the weights, its config.json, preprocessor_config.json and
+ * open_clip_config.json are asked, too, also for the names of the classes (id2label, or
+ * timm's label_names).
  */
 #ifndef BANG_MODEL_VIT_FILE_H
 #define BANG_MODEL_VIT_FILE_H

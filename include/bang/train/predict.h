@@ -52,6 +52,8 @@ typedef struct bang_predictor bang_predictor;
 int bang_predictor_open(bang_predictor **out, const bang_vit_model *const *models, size_t count,
                         const bang_images *images, const bang_predict_options *options,
                         bang_error *err);
+/* The most pictures that a piece has. */
+size_t bang_predictor_batch(const bang_predictor *predictor);
 /* The next piece: 1; at the end of the set 0; or a negative code, after which the predictor can
  * only be closed. Pictures that the feed leaves out are in no piece. */
 int bang_predictor_next(bang_predicted *out, bang_predictor *predictor, bang_error *err);
