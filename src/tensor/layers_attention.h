@@ -69,7 +69,7 @@ static inline VECTOR NAME(logarithm)(VECTOR x)
     y = y * square + 2.0f / 3;
     y = (y * square + 2) * s;
     y += __builtin_convertvector(exponent, VECTOR) * 0.69314718056f;
-    return y + (x - x); /* what is not finite shows */
+    return y + x * 0; /* what is not finite shows */
 #else
     for (size_t i = 0; i < L; i++)
         x[i] = log(x[i]);

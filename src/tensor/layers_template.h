@@ -99,7 +99,7 @@ NAME(norm_rows)(const int rows, REAL *out, const REAL *x, const REAL *mean, cons
 #define ROW(i)                                                                                     \
     if (rows > i)                                                                                  \
         NAME(store)                                                                                \
-        (out + i * width + at, (NAME(load)(x + i * width + at) - mean##i) * scale##i * g + b);
+    (out + i * width + at, (NAME(load)(x + i * width + at) - mean##i) * scale##i * g + b);
         FOUR(ROW)
 #undef ROW
     }
@@ -132,12 +132,12 @@ static void NAME(norm_forward)(REAL *out, REAL *mean, REAL *scale, const REAL *x
     size_t i = 0;
     for (; i + 4 <= rows; i += 4)
         NAME(norm_some)
-        (4, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain,
-         bias, width, epsilon);
+    (4, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain, bias,
+     width, epsilon);
     for (; i < rows; i++)
         NAME(norm_some)
-        (1, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain,
-         bias, width, epsilon);
+    (1, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain, bias,
+     width, epsilon);
 }
 
 static void NAME(norm_again)(REAL *out, const REAL *mean, const REAL *scale, const REAL *x,
@@ -259,12 +259,12 @@ static void NAME(norm_backward)(REAL *x_gradient, REAL *gain_gradient, REAL *bia
         size_t i = from;
         for (; i + 4 <= from + some; i += 4)
             NAME(norm_rows_backward)
-            (4, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i,
-             scale + i, gain, width);
+        (4, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i, scale + i,
+         gain, width);
         for (; i < from + some; i++)
             NAME(norm_rows_backward)
-            (1, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i,
-             scale + i, gain, width);
+        (1, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i, scale + i,
+         gain, width);
         if (gain_gradient)
             NAME(norm_parameters)
         (gain_gradient, bias_gradient, out_gradient + from * width, x + from * width, mean + from,

@@ -1,5 +1,7 @@
 /* bang_product_blas for one number type. The includer defines REAL, PRODUCT,
  * NAME(x) and GEMM, the function of the library. */
+/* A type shared with our own, which write to scratch.
+ * NOLINTNEXTLINE(readability-non-const-parameter) */
 void NAME(bang_product_blas)(const PRODUCT *p, REAL *scratch)
 {
     /* A matrix whose rows are in one piece, or its transpose is. */
