@@ -26,7 +26,8 @@
 static struct {
     int quick, alone, threads;
     size_t piece;
-    double peak; /* operations per second of all threads; 0: not known */
+    double peak;      /* operations per second of all threads; 0: not known */
+    const char *wait; /* how PyTorch's threads wait, as is best for this part; NULL: not known */
 } run = {.threads = 2};
 
 /* ---- The networks ---- */
@@ -100,6 +101,26 @@ static void say(const char *what, const job *j, const best *ours, const best *th
     }
 }
 
+/* Starts PyTorch. Threads of OpenMP that spin before they sleep can be better or, beside
+ * those of OpenBLAS, a good deal worse than those that sleep at once: both are tried. */
+static int start_best_torch(side *s, const job *j)
+{
+    static const char *const ways[] = {"", "passive"};
+    double seconds[2] = {INFINITY, INFINITY};
+    cost turn;
+    for (int i = 0; i < 2 && !run.wait; i++) {
+        int rc = start_torch(s, j, ways[i]);
+        for (int t = 0; rc == 0 && t < 2 && (rc = run_steps(&turn, s, 1)) == 0; t++)
+            seconds[i] = fmin(seconds[i], turn.wall);
+        stop_side(s);
+        if (rc < 0)
+            return rc;
+    }
+    if (!run.wait)
+        run.wait = ways[seconds[1] < seconds[0]];
+    return start_torch(s, j, run.wait);
+}
+
 /* Both sides in turns, some steps each. */
 static int compare(best *ours, best *theirs, const char *what, const job *j, int turns, int steps,
                    double goal)
@@ -108,7 +129,7 @@ static int compare(best *ours, best *theirs, const char *what, const job *j, int
     cost turn;
     *ours = *theirs = (best){0};
     int with = !run.alone, rc = start_ours(&a, j);
-    if (rc == 0 && with && start_torch(&b, j) < 0) {
+    if (rc == 0 && with && start_best_torch(&b, j) < 0) {
         printf("PyTorch is not here: install python3-torch, libopenblas0-pthread\n");
         run.alone = 1;
         with = 0;
@@ -304,7 +325,9 @@ int main(int count, char **words)
         printf("peak of %d threads' fused multiply-adds: %.1f GFLOP/s\n", run.threads,
                run.peak / GIGA);
     for (int p = 0; rc == 0 && p < PARTS; p++)
-        if (wanted[p] || !any)
+        if (wanted[p] || !any) {
+            run.wait = NULL;
             rc = parts[p].run();
+        }
     return rc < 0;
 }

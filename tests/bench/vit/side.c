@@ -87,7 +87,7 @@ int start_ours(side *s, const job *j)
     return start(s, line);
 }
 
-int start_torch(side *s, const job *j)
+int start_torch(side *s, const job *j, const char *wait)
 {
     const char *source = getenv("BANG_SOURCE");
     char script[1024], python[] = "/usr/bin/python3", train[] = "train", predict[] = "predict";
@@ -103,6 +103,10 @@ int start_torch(side *s, const job *j)
         snprintf(text[i], sizeof text[i], "%" PRIu64, n[i]);
         line[words++] = text[i];
     }
+    if (*wait)
+        setenv("OMP_WAIT_POLICY", wait, 1);
+    else
+        unsetenv("OMP_WAIT_POLICY");
     return start(s, line);
 }
 

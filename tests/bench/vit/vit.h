@@ -56,7 +56,8 @@ typedef struct side {
 
 /* Starts it and waits until its first step is done. Returns -1 when it cannot. */
 int start_ours(side *s, const job *j);
-int start_torch(side *s, const job *j);
+/* wait: OMP_WAIT_POLICY, how its threads wait; empty: as they do by themselves. */
+int start_torch(side *s, const job *j, const char *wait);
 /* Returns -1 when the process has ended. */
 int run_steps(cost *out, side *s, int steps);
 /* CPU seconds of its process so far; negative when it has ended. */
