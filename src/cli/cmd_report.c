@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "bang/report/report.h"
 #include "cli.h"
@@ -24,11 +23,8 @@ int cmd_report(int argc, char **argv)
         cli_release(&c);
         return CLI_DONE;
     }
-    struct stat info;
     if (c.operand_count != 1)
         cli_problem(&c, "%zu folders named: name one, the folder of a run", c.operand_count);
-    else if (stat(c.operands[0], &info) < 0 || !S_ISDIR(info.st_mode))
-        cli_problem(&c, "%.200s: is no folder: name the folder of a run", c.operands[0]);
     if (!output)
         cli_problem(&c, "--output: missing: say where to write with -o FILE.html");
     int status = CLI_USAGE;

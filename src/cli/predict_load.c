@@ -100,7 +100,7 @@ int predict_load(cli *c, predict_request *r)
     }
     if (cli_usage_failed(c)) { /* names that cannot be read */
         bang_text_release(&c->problems);
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     }
     return status;
 }

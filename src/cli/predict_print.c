@@ -95,11 +95,9 @@ int predict_print(const cli *c, const predict_request *r, const predict_result *
         return print_json(c, r, result);
     if (r->single && (!c->quiet || !r->output)) /* what was asked for is no remark */
         print_top(r, result);
-    if (c->quiet)
-        return CLI_DONE;
-    if (!r->single)
+    if (!r->single && (!c->quiet || !r->output))
         print_accuracy(r, result);
-    if (r->output)
+    if (r->output && !c->quiet)
         printf("\n%s: %s\n", r->output,
                r->features        ? "features"
                : r->probabilities ? "class probabilities"
