@@ -233,6 +233,8 @@ static void check_vit(cli *c, train_request *r)
         cli_problem(c, "--eval-every: needs data to measure on: give --val DATA");
     if (r->kind == TRAIN_CLIP && !r->init)
         cli_problem(c, "--arch clip: begins with a file: name it with --init CLIP.safetensors");
+    if (r->only_head && !r->init)
+        cli_problem(c, "--only-head: of a network that was never trained: give one with --init");
     if (r->only_head && r->recompute)
         cli_problem(c, "--recompute: the head alone keeps nothing to compute again: leave it out");
 }
@@ -258,6 +260,10 @@ static void check_files(cli *c, train_request *r)
         cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.safetensors");
+    const char *const given[] = {r->init, r->head, r->data, r->validation};
+    for (size_t i = 0; r->output && i < sizeof given / sizeof *given; i++)
+        if (given[i] && !is_special(r->output) && same_file(given[i], r->output))
+            cli_problem(c, "--output %.200s: is an input too: name another file", r->output);
     if (r->output) {
         cli_check_output(c, r->output, ".safetensors");
         check_output(c, "output", r->output);

@@ -15,7 +15,7 @@ typedef struct vit_job {
     bang_images train, validation; /* count 0 when there is none */
     bang_vit_model model;
     vit_head head;
-    int in_order;       /* the data's classes have other names than the head's */
+    int in_order; /* the data's classes have other names than the head's */
     uint64_t epoch_steps;
     bang_tune_options options;
     bang_tune_result result;
@@ -36,7 +36,8 @@ typedef struct vit_job {
 int vit_prepare(vit_job *j);
 /* Trains and saves. */
 int vit_work(vit_job *j, bang_error *err);
-/* Returns an exit status. */
+/* What will be done, before it is, and what came out. Returns an exit status. */
+void vit_print_plan(const vit_job *j);
 int vit_print(const vit_job *j);
 
 #endif
