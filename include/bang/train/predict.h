@@ -21,6 +21,7 @@
 #ifndef BANG_TRAIN_PREDICT_H
 #define BANG_TRAIN_PREDICT_H
 
+#include "bang/base/progress.h"
 #include "bang/data/feed.h"
 #include "bang/model/vit_file.h"
 
