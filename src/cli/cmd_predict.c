@@ -51,14 +51,17 @@ static void check_sources(cli *c, predict_request *r)
 {
     bang_error err = {0};
     size_t named = r->source_count, pictures = 0;
+    int alone = 1; /* no data set is named */
+    for (size_t i = 0; i < named; i++)
+        alone = alone && is_picture(r->sources[i]);
     for (size_t i = 0; i < c->operand_count; i++) {
         const char *operand = c->operands[i];
-        /* that one is not there is said when it is opened */
-        if (is_there(operand) && !is_picture(operand))
+        /* that a picture is not there is said when it is opened */
+        if (!is_picture(operand) && (is_there(operand) || !alone))
             cli_problem(c,
-                        "%.80s: unexpected: a network is named with --model, data with --data; "
-                        "only pictures stand alone",
-                        operand);
+                        "%.80s: %s: a network is named with --model, data with --data; only "
+                        "pictures stand alone",
+                        operand, is_there(operand) ? "unexpected" : "does not exist");
         else if (predict_read_source(r, operand, &err) < 0)
             cli_problem(c, "%s", err.message);
     }

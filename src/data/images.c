@@ -131,10 +131,10 @@ int bang_images_open_all(bang_images *out, const char *const *sources, size_t co
     if (count == 1)
         return bang_images_open(out, sources[0], err);
     bang_text problems = {0};
-    size_t missing = 0;
+    int misused = 0;
     for (size_t i = 0; i < count; i++) {
         kind what = kind_of(sources[i]);
-        missing += what == NOTHING;
+        misused |= what != NOTHING && what != PICTURE;
         if (what == NOTHING)
             bang_text_add(&problems, "; %.300s: %s", sources[i], strerror(ENOENT));
         else if (what != PICTURE)
@@ -143,7 +143,7 @@ int bang_images_open_all(bang_images *out, const char *const *sources, size_t co
                           sources[i]);
     }
     int rc = bang_text_fail(&problems, err);
-    if (rc == BANG_EUSAGE && missing) {
+    if (rc == BANG_EUSAGE && !misused) { /* only missing */
         rc = BANG_EIO;
         if (err)
             err->code = rc;
