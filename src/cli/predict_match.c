@@ -162,9 +162,10 @@ static void note_unknown(bang_text *notes, const predict_request *r, const int64
                              "--classes FILE, or give a --map");
     } else {
         bang_text_add(notes,
-                      "%zu classes, %zu outputs and no names in common: no accuracy: give the "
+                      "%zu class%s, %zu output%s and no names in common: no accuracy: give the "
                       "model a head for these classes, or a --map",
-                      set->classes, r->width);
+                      set->classes, set->classes == 1 ? "" : "es", r->width,
+                      r->width == 1 ? "" : "s");
     }
     bang_text_add(notes, r->labels ? "; labels are numbers of the sorted folders\n" : "\n");
 }

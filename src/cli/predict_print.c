@@ -75,7 +75,9 @@ static void print_top(const predict_request *r, const predict_result *result)
 static void print_accuracy(const predict_request *r, const predict_result *result)
 {
     printf("%zu %s%s, %zu %s", result->count, r->set.paths ? "picture" : "input",
-           result->count == 1 ? "" : "s", r->columns, r->features ? "features" : "classes");
+           result->count == 1 ? "" : "s", r->columns,
+           r->features ? (r->columns == 1 ? "feature" : "features")
+                       : (r->columns == 1 ? "class" : "classes"));
     if (result->skipped)
         printf("; %zu could not be read", result->skipped);
     putchar('\n');
