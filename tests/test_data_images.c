@@ -114,7 +114,7 @@ static void test_empty(void **state)
     REFUSED(in_folder(folder, "set"), BANG_EDATA, "empty, none0, none1, none2, none3 and 6 more");
     REFUSED(in_folder(folder, "nowhere/x"), BANG_EIO, "nowhere/x: No such file");
     REFUSED("nowhere.jpg", BANG_EIO, "nowhere.jpg: No such file");
-    REFUSED("nowhere", BANG_EUSAGE, "nowhere: is no folder and no data set");
+    REFUSED("nowhere", BANG_EIO, "nowhere: is no folder and no data set");
 }
 
 /* Pictures without classes: a folder of them, one, or several. */
@@ -150,6 +150,8 @@ static void test_no_labels(void **state)
     assert_int_equal(bang_images_open_all(&set, sources, 3, &err), BANG_EUSAGE);
     assert_true(strstr(err.message, "is a data set: only single") &&
                 strstr(err.message, "none.jpg: No such file"));
+    assert_int_equal(bang_images_open_all(&set, sources + 1, 2, &err), BANG_EIO);
+    assert_int_equal(err.code, BANG_EIO);
 }
 
 static const char *put_csv(const char *folder, const char *text)

@@ -301,6 +301,47 @@ static void test_cancelled(void **state)
     close_fixture(&f);
 }
 
+typedef struct steps {
+    uint64_t done[64];
+    size_t count;
+} steps;
+
+static void count_step(void *context, uint64_t done, uint64_t total)
+{
+    steps *s = context;
+    assert_int_equal(total, PICTURES);
+    assert_true(s->count < 64);
+    s->done[s->count++] = done;
+}
+
+/* By pieces, not by batches; two models have done half of what each has. */
+static void test_progress(void **state)
+{
+    fixture f;
+    bang_error err = {0};
+    bang_predict_options options = BANG_PREDICT_OPTIONS_INIT;
+    bang_predictor *predictor;
+    steps seen = {0};
+    bang_progress progress = {count_step, &seen};
+    open_fixture(&f, *state);
+    const bang_vit_model *models[2] = {&f.models[0], &f.models[1]};
+    options.batch = PICTURES;
+    options.piece = 2;
+    options.threads = 1;
+    options.progress = &progress;
+    assert_int_equal(bang_predictor_open(&predictor, models, 2, &f.set, &options, &err), 0);
+    for (int pass = 0; pass < 2; pass++) {
+        seen.count = 0;
+        check_pass(predictor, &f, 2, 0, SIZE_MAX);
+        assert_int_equal(seen.count, 2 * ((PICTURES + 1) / 2));
+        for (size_t i = 0; i < 6; i++)
+            assert_int_equal(seen.done[i], i + 1);
+        assert_int_equal(seen.done[seen.count - 1], PICTURES);
+    }
+    bang_predictor_close(predictor);
+    close_fixture(&f);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
 
 int main(void)
@@ -312,6 +353,7 @@ int main(void)
         IN_FOLDER(test_changed_parameters_count),
         IN_FOLDER(test_refused),
         IN_FOLDER(test_cancelled),
+        IN_FOLDER(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ void cli_print_help(const char *command, const char *operands, const char *summa
 /* Prints value as one line and drops the reference. Returns an exit status. */
 int cli_print_json(const cli *c, json_t *value);
 
-/* A bar on stderr, if that is a terminal and --quiet is not given. finish
+/* A bar on stderr, if that is a terminal, not a dumb one, and --quiet is not given. finish
  * removes it. */
 typedef struct cli_bar {
     bang_progress progress;

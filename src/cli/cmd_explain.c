@@ -240,9 +240,13 @@ static int occlude(request *r, bang_error *err)
 static int explain(cli *c, request *r)
 {
     bang_error err = {0};
-    int rc = networks_load(&r->models, &err);
-    if (rc == 0)
-        rc = bang_dataset_open(&r->set, r->data, &err);
+    int status = networks_load(c, &r->models);
+    int rc = bang_dataset_open(&r->set, r->data, &err);
+    if (status != CLI_DONE) {
+        if (rc < 0)
+            cli_fail(c, &err);
+        return status;
+    }
     if (rc == 0) {
         networks_fit(c, &r->models, &r->set, r->data);
         if (cli_usage_failed(c))

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "checkpoints.h"
 #include "predict.h"
@@ -16,18 +15,21 @@ static const char summary[] =
     "\n"
     "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy and\n"
     "labels.npy, a name as bang data list shows them, or pictures (also without --data):\n"
-    "then their five likeliest classes are printed, and -o may be left out.\n"
+    "then their five likeliest classes are printed. Without -o nothing is written: of data\n"
+    "with labels the accuracy is printed.\n"
     "\n"
     "A class folder is the output of that name if the head (bang zeroshot writes such heads)\n"
-    "or --classes names the outputs, else, if there are as many folders as outputs, the output\n"
-    "of its place in the order of names. With --map (see bang data map) outputs become the scores\n"
-    "of the map's classes before anything else is done with them. Labels are always numbered\n"
-    "as the columns of the output.";
+    "or --classes names the outputs (case aside, and '_', '-', ' ' are the same), else, if there\n"
+    "are as many folders as outputs, the output of its place in the order of names; there is no\n"
+    "accuracy where some names say otherwise. With --map (see bang data map) outputs become the\n"
+    "scores of the map's classes before anything else is done with them. Labels are numbered as\n"
+    "the columns of the output.";
 
 static const char example[] =
     "  bang predict --model model.safetensors --data multicolor:split=test,p=0.8 -o logits.npy\n"
     "  bang predict --model pre.safetensors --model fine.safetensors --data photos/val \\\n"
     "      -o ose.npy --labels labels.npy\n"
+    "  bang predict --model fine.safetensors --data photos/val\n"
     "  bang predict --model fine.safetensors --data imagenet-a --map imagenet-a.json -o a.npy\n"
     "  bang predict --model clip.safetensors --head head.safetensors cat.jpg dog.png\n";
 
@@ -39,21 +41,32 @@ static int is_picture(const char *path)
            (size < 4 || strcasecmp(path + size - 4, ".csv") != 0);
 }
 
+static int is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
 static void check_sources(cli *c, predict_request *r)
 {
     bang_error err = {0};
     size_t named = r->source_count, pictures = 0;
+    int alone = 1; /* no data set is named */
+    for (size_t i = 0; i < named; i++)
+        alone = alone && is_picture(r->sources[i]);
     for (size_t i = 0; i < c->operand_count; i++) {
-        if (!is_picture(c->operands[i]))
+        const char *operand = c->operands[i];
+        /* that a picture is not there is said when it is opened */
+        if (!is_picture(operand) && (is_there(operand) || !alone))
             cli_problem(c,
-                        "%.80s: unexpected: a network is named with --model, data with --data; "
-                        "only pictures stand alone",
-                        c->operands[i]);
-        else if (predict_read_source(r, c->operands[i], &err) < 0)
+                        "%.80s: %s: a network is named with --model, data with --data; only "
+                        "pictures stand alone",
+                        operand, is_there(operand) ? "unexpected" : "does not exist");
+        else if (predict_read_source(r, operand, &err) < 0)
             cli_problem(c, "%s", err.message);
     }
     for (size_t i = 0; i < r->source_count; i++)
-        pictures += is_picture(r->sources[i]) != 0;
+        pictures += is_picture(r->sources[i]) || (i >= named && !is_there(r->sources[i]));
     for (size_t i = 0; r->source_count > 1 && i < named; i++)
         if (!is_picture(r->sources[i]))
             cli_problem(c, "--data %.200s: is no picture: of several each must be one",
@@ -69,18 +82,6 @@ static void check_models(cli *c, const predict_request *r)
     bang_activation activation;
     if (r->count == 0)
         cli_problem(c, "--model: missing: name a network with --model FILE");
-    if (r->head && access(r->head, R_OK) < 0)
-        cli_problem(c, "--head %.300s: cannot be read: name a file that bang zeroshot wrote",
-                    r->head);
-    for (size_t i = 0; i < r->count; i++) {
-        const predict_model *m = &r->models[i];
-        if (access(m->path, R_OK) < 0)
-            cli_problem(c, "--model %.300s: cannot be read: name a file that bang train wrote",
-                        m->path);
-        if (m->head && access(m->head, R_OK) < 0)
-            cli_problem(c, "--head %.300s: cannot be read: name a file that bang zeroshot wrote",
-                        m->head);
-    }
     if (r->activation && bang_activation_find(&activation, r->activation) < 0)
         cli_problem(c, "--activation %.40s: unknown: choose relu, gelu or tanh", r->activation);
 }
@@ -98,9 +99,13 @@ static void check_ensemble(cli *c, predict_request *r)
         return;
     r->weights = calloc(r->count + 1, sizeof *r->weights);
     int count = r->weights ? cli_numbers(r->weights, (int)r->count, r->weights_text) : -1;
-    if (count < 0 || (size_t)count != r->count)
-        cli_problem(c, "--weights %.80s: cannot be read: write one number per model: 0.7,0.3",
-                    r->weights_text);
+    if (r->weights && (count < 0 || (size_t)count != r->count))
+        cli_problem(c,
+                    "--weights %.80s: must be one number per model, separated by commas, for %zu "
+                    "model%s: two are --weights 0.7,0.3",
+                    r->weights_text, r->count, r->count == 1 ? "" : "s");
+    else if (!r->weights)
+        cli_problem(c, "out of memory");
 }
 
 static void check_request(cli *c, predict_request *r)
@@ -111,13 +116,8 @@ static void check_request(cli *c, predict_request *r)
     picture_options_check(c, &r->pictures);
     if (r->batch < 0 || r->batch > 1 << 20)
         cli_problem(c, "--batch %lld: must be 1 to %d", (long long)r->batch, 1 << 20);
-    if (r->classes && access(r->classes, R_OK) < 0)
-        cli_problem(c, "--classes %.300s: cannot be read: name a file with a class name a line",
-                    r->classes);
-    if (r->map_path && access(r->map_path, R_OK) < 0)
-        cli_problem(c, "--map %.300s: cannot be read: make one with bang data map", r->map_path);
-    if (!r->output && !r->single)
-        cli_problem(c, "--output: missing: say where to write with -o FILE.npy");
+    if (!r->output && r->features)
+        cli_problem(c, "--output: missing: say where to write the features with -o FILE.npy");
     if (r->output) {
         cli_check_output(c, r->output, ".npy");
         check_output(c, "output", r->output);
@@ -136,11 +136,11 @@ static int predict_all(cli *c, predict_request *r)
     int status = predict_load(c, r);
     if (status == CLI_DONE) {
         predict_fit(c, r, &notes);
+        if (notes.size && !c->quiet)
+            print_lines(c, "note: ", notes.data);
         status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
     }
     if (status == CLI_DONE) {
-        if (notes.size && !c->quiet)
-            print_lines(c, "note: ", notes.data);
         int rc = predict_run(&result, c, r, &err);
         if (rc == 0 && result.bad.size && !c->quiet)
             print_lines(c, "left out: ", result.bad.data);
@@ -184,8 +184,8 @@ int cmd_predict(int argc, char **argv)
     cli_parse(&c, options, argc, argv, 2);
     int status = CLI_DONE;
     if (c.help) {
-        cli_print_help("predict", "--model FILE ... --data DATA -o FILE.npy | PICTURE ...", summary,
-                       options, example);
+        cli_print_help("predict", "--model FILE ... --data DATA [-o FILE.npy] | PICTURE ...",
+                       summary, options, example);
     } else {
         check_request(&c, &r);
         status = cli_usage_failed(&c) ? CLI_USAGE : predict_all(&c, &r);

@@ -24,17 +24,19 @@ int cmd_report(int argc, char **argv)
         cli_release(&c);
         return CLI_DONE;
     }
-    struct stat info;
     if (c.operand_count != 1)
         cli_problem(&c, "%zu folders named: name one, the folder of a run", c.operand_count);
-    else if (stat(c.operands[0], &info) < 0 || !S_ISDIR(info.st_mode))
-        cli_problem(&c, "%.200s: is no folder: name the folder of a run", c.operands[0]);
     if (!output)
         cli_problem(&c, "--output: missing: say where to write with -o FILE.html");
     int status = CLI_USAGE;
     if (!cli_usage_failed(&c)) {
+        struct stat info;
         bang_error err = {0};
-        status = bang_report_write(output, c.operands[0], &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
+        int rc = stat(c.operands[0], &info) == 0 && S_ISDIR(info.st_mode)
+                     ? bang_report_write(output, c.operands[0], &err)
+                     : bang_fail(&err, BANG_EIO, "%.200s: is no folder: name the folder of a run",
+                                 c.operands[0]);
+        status = rc < 0 ? cli_fail(&c, &err) : CLI_DONE;
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_pack("{ss}", "output", output));
     }

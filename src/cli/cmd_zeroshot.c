@@ -190,8 +190,9 @@ static int print_result(const cli *c, const request *r)
                          "output", r->output, "with_model", r->with_model));
     if (c->quiet)
         return CLI_DONE;
-    printf("%zu classes, %zu template%s: %zu texts", p->class_count, p->template_count,
-           p->template_count == 1 ? "" : "s", texts);
+    printf("%zu class%s, %zu template%s: %zu text%s", p->class_count,
+           p->class_count == 1 ? "" : "es", p->template_count, p->template_count == 1 ? "" : "s",
+           texts, texts == 1 ? "" : "s");
     if (r->cut)
         printf(", %zu of them cut to %zu tokens", r->cut, r->tower.config.context);
     printf("\n%s: %shead (%zu, %zu), scale %.2f\n", r->output,

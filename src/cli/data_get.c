@@ -85,9 +85,17 @@ int data_get(int argc, char **argv)
         if (strcmp(c.operands[i], "mnist") != 0)
             cli_problem(&c, "%.80s: cannot be fetched: only mnist can, the others are made from it",
                         c.operands[i]);
-    if (from && (stat(from, &info) < 0 || !S_ISDIR(info.st_mode)))
-        cli_problem(&c, "--from %.200s: is no folder: name the one that holds the files", from);
-    int status = cli_usage_failed(&c) ? CLI_USAGE : get_mnist(&c, from);
+    int status;
+    if (cli_usage_failed(&c)) {
+        status = CLI_USAGE;
+    } else if (from && (stat(from, &info) < 0 || !S_ISDIR(info.st_mode))) {
+        bang_error err = {0};
+        bang_fail(&err, BANG_EIO, "--from %.200s: is no folder: name the one that holds the files",
+                  from);
+        status = cli_fail(&c, &err);
+    } else {
+        status = get_mnist(&c, from);
+    }
     cli_release(&c);
     return status;
 }

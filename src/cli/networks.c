@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "bang/base/file.h"
 
@@ -23,24 +22,25 @@ void networks_check(cli *c, const networks *n)
     bang_activation activation;
     if (n->count == 0)
         cli_problem(c, "--model: missing: name a network with --model FILE");
-    for (size_t i = 0; i < n->count; i++)
-        if (access(n->paths[i], R_OK) < 0)
-            cli_problem(c, "--model %.300s: cannot be read: name a file that bang train wrote",
-                        n->paths[i]);
     if (n->activation && bang_activation_find(&activation, n->activation) < 0)
         cli_problem(c, "--activation %.40s: unknown: choose relu, gelu or tanh", n->activation);
 }
 
-int networks_load(networks *n, bang_error *err)
+int networks_load(const cli *c, networks *n)
 {
+    bang_error err = {0};
     n->mlps = calloc(n->count ? n->count : 1, sizeof *n->mlps);
-    int rc = n->mlps ? 0 : bang_fail_memory(err);
-    for (size_t i = 0; rc == 0 && i < n->count; i++) {
-        rc = bang_mlp_load(&n->mlps[i], n->paths[i], err);
-        if (rc == 0 && n->activation)
-            bang_activation_find(&n->mlps[i].activation, n->activation);
+    if (!n->mlps) {
+        bang_fail_memory(&err);
+        return cli_fail(c, &err);
     }
-    return rc;
+    int status = CLI_DONE;
+    for (size_t i = 0; i < n->count; i++)
+        if (bang_mlp_load(&n->mlps[i], n->paths[i], &err) < 0)
+            status = cli_fail(c, &err);
+        else if (n->activation)
+            bang_activation_find(&n->mlps[i].activation, n->activation);
+    return status;
 }
 
 void networks_fit(cli *c, const networks *n, const bang_dataset *set, const char *source)

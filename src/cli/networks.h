@@ -25,7 +25,8 @@ int networks_read(void *target, const char *value, bang_error *err);
 
 /* Says through c what is wrong before any file is read. */
 void networks_check(cli *c, const networks *n);
-int networks_load(networks *n, bang_error *err);
+/* What fails is said on stderr, each in its line. Returns an exit status. */
+int networks_load(const cli *c, networks *n);
 /* Says through c where the networks do not fit the data or each other. */
 void networks_fit(cli *c, const networks *n, const bang_dataset *set, const char *source);
 void networks_release(networks *n);

@@ -1,6 +1,9 @@
 /* bang predict: models, data and map from their files. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "bang/model/layout.h"
 #include "predict.h"
@@ -82,6 +85,14 @@ static int load_model(predict_model *m, const predict_request *r, bang_error *er
     return rc;
 }
 
+/* A single name is a data set's, too, unless it was given as a picture's. */
+static int open_data(predict_request *r, bang_error *err)
+{
+    if (r->single && r->source_count == 1 && access(r->sources[0], F_OK) < 0)
+        return bang_fail(err, BANG_EIO, "%.600s: %s", r->sources[0], strerror(errno));
+    return bang_images_open_all(&r->set, r->sources, r->source_count, err);
+}
+
 int predict_load(cli *c, predict_request *r)
 {
     bang_error err = {0};
@@ -89,7 +100,7 @@ int predict_load(cli *c, predict_request *r)
     for (size_t i = 0; i < r->count; i++)
         if (load_model(&r->models[i], r, &err) < 0)
             status = cli_fail(c, &err);
-    if (bang_images_open_all(&r->set, r->sources, r->source_count, &err) < 0)
+    if (open_data(r, &err) < 0)
         status = cli_fail(c, &err);
     if (r->classes)
         prompts_read(c, &r->names, r->classes, NULL);
@@ -100,7 +111,7 @@ int predict_load(cli *c, predict_request *r)
     }
     if (cli_usage_failed(c)) { /* names that cannot be read */
         bang_text_release(&c->problems);
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     }
     return status;
 }

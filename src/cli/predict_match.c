@@ -115,8 +115,63 @@ static int labels_known(const bang_images *set)
     return 0;
 }
 
+/* The first few classes that have no place: "a", "b" and 7 more. */
+static void list_unknown(bang_text *out, const bang_images *set, const int64_t *place)
+{
+    enum { SAID = 3 };
+    size_t count = 0;
+    for (size_t i = 0; i < set->classes; i++)
+        if (place[i] < 0 && count++ < SAID)
+            bang_text_add(out, "%s\"%.60s\"", count > 1 ? ", " : "", set->class_names[i]);
+    if (count > SAID)
+        bang_text_add(out, " and %zu more", count - SAID);
+}
+
+/* As many classes as outputs, and none that is found is at another place than its own. */
+static int in_order(const predict_request *r, const int64_t *place)
+{
+    for (size_t i = 0; i < r->set.classes; i++)
+        if (place[i] >= 0 && place[i] != (int64_t)i)
+            return 0;
+    return r->set.classes == r->width;
+}
+
+static void note_order(bang_text *notes, const bang_images *set, const int64_t *place, naming named,
+                       long found)
+{
+    size_t first = 0;
+    while (place[first] >= 0)
+        first++;
+    bang_text_add(notes,
+                  "%ld of %zu classes are named as the model has them: all are taken in the "
+                  "order of their names: \"%.60s\" is its \"%.60s\"\n",
+                  found, set->classes, set->class_names[first],
+                  first < named.count ? named.names[first] : "?");
+}
+
+static void note_unknown(bang_text *notes, const predict_request *r, const int64_t *place,
+                         long found)
+{
+    const bang_images *set = &r->set;
+    if (found) {
+        size_t missing = set->classes - (size_t)found;
+        bang_text_add(notes, "%zu of %zu classes %s not among the model's outputs: ", missing,
+                      set->classes, missing == 1 ? "is" : "are");
+        list_unknown(notes, set, place);
+        bang_text_add(notes, ": no accuracy: rename folders, say what outputs are called with "
+                             "--classes FILE, or give a --map");
+    } else {
+        bang_text_add(notes,
+                      "%zu class%s, %zu output%s and no names in common: no accuracy: give the "
+                      "model a head for these classes, or a --map",
+                      set->classes, set->classes == 1 ? "" : "es", r->width,
+                      r->width == 1 ? "" : "s");
+    }
+    bang_text_add(notes, r->labels ? "; labels are numbers of the sorted folders\n" : "\n");
+}
+
 /* Class folders against outputs: by their names if the head knows them all, else in their
- * order if they are equally many. */
+ * order if they are equally many and no name speaks against it. */
 static void match_folders(cli *c, predict_request *r, bang_text *notes)
 {
     bang_images *set = &r->set;
@@ -132,18 +187,12 @@ static void match_folders(cli *c, predict_request *r, bang_text *notes)
             bang_text_add(notes,
                           "classes are found by their names: labels are numbered as the model's "
                           "outputs, not in the order of the folders\n");
-    } else if (set->classes == r->width) {
+    } else if (in_order(r, place)) {
         r->match = PREDICT_BY_ORDER;
         if (named.count)
-            bang_text_add(notes,
-                          "%ld of %zu classes are named as the model has them: all are taken in "
-                          "the order of their names\n",
-                          found, set->classes);
+            note_order(notes, set, place, named, found);
     } else {
-        bang_text_add(notes,
-                      "%zu classes, %zu outputs and no names in common: no accuracy: give the "
-                      "model a head for these classes, or a --map\n",
-                      set->classes, r->width);
+        note_unknown(notes, r, place, found);
     }
     free(place);
 }
@@ -166,6 +215,11 @@ static void match_labels(cli *c, predict_request *r, bang_text *notes)
         match_folders(c, r, notes);
     else if (!r->has_map)
         r->match = PREDICT_BY_NUMBER;
+    if (r->match == PREDICT_NO_MATCH && !r->output && !r->labels && !r->single)
+        cli_problem(c,
+                    "--output: missing: %.200s has no %s, so there is no accuracy to show: say "
+                    "where to write the outputs with -o FILE.npy",
+                    predict_source(r), known ? "labels that fit the model" : "labels");
 }
 
 void predict_fit(cli *c, predict_request *r, bang_text *notes)

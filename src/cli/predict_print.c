@@ -75,7 +75,9 @@ static void print_top(const predict_request *r, const predict_result *result)
 static void print_accuracy(const predict_request *r, const predict_result *result)
 {
     printf("%zu %s%s, %zu %s", result->count, r->set.paths ? "picture" : "input",
-           result->count == 1 ? "" : "s", r->columns, r->features ? "features" : "classes");
+           result->count == 1 ? "" : "s", r->columns,
+           r->features ? (r->columns == 1 ? "feature" : "features")
+                       : (r->columns == 1 ? "class" : "classes"));
     if (result->skipped)
         printf("; %zu could not be read", result->skipped);
     putchar('\n');
@@ -95,11 +97,9 @@ int predict_print(const cli *c, const predict_request *r, const predict_result *
         return print_json(c, r, result);
     if (r->single && (!c->quiet || !r->output)) /* what was asked for is no remark */
         print_top(r, result);
-    if (c->quiet)
-        return CLI_DONE;
-    if (!r->single)
+    if (!r->single && (!c->quiet || !r->output))
         print_accuracy(r, result);
-    if (r->output)
+    if (r->output && !c->quiet)
         printf("\n%s: %s\n", r->output,
                r->features        ? "features"
                : r->probabilities ? "class probabilities"

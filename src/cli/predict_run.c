@@ -22,6 +22,7 @@ typedef struct run {
     uint32_t *index;           /* (rows) where there is no predictor */
     bang_npy_rows *file;       /* or NULL */
     bang_array labels;         /* of what was kept */
+    cli_bar bar;
 } run;
 
 static int open_vits(run *a, bang_error *err)
@@ -42,6 +43,7 @@ static int open_vits(run *a, bang_error *err)
     options.feed.cancel = a->how.cancel;
     options.batch = (size_t)r->batch;
     options.features = r->features;
+    options.progress = &a->bar.progress;
     int rc = vits ? bang_predictor_open(&a->predictor, models, vits, &r->set, &options, err) : 0;
     free(models);
     return rc;
@@ -194,10 +196,9 @@ static int keep_piece(run *a, const bang_predicted *some, bang_error *err)
 static int run_all(run *a, bang_error *err)
 {
     bang_predicted some = {0};
-    cli_bar bar;
     size_t done = 0;
     int more;
-    cli_bar_start(&bar, a->c, a->r->set.paths ? "pictures" : "inputs");
+    cli_bar_start(&a->bar, a->c, a->r->set.paths ? "pictures" : "inputs");
     while ((more = next_piece(a, &some, done, err)) > 0) {
         int rc = keep_piece(a, &some, err);
         if (rc < 0) {
@@ -205,9 +206,9 @@ static int run_all(run *a, bang_error *err)
             break;
         }
         done = (size_t)some.index[some.count - 1] + 1;
-        bang_progress_step(&bar.progress, done, a->r->set.count);
+        bang_progress_step(&a->bar.progress, done, a->r->set.count);
     }
-    cli_bar_finish(&bar);
+    cli_bar_finish(&a->bar);
     return more;
 }
 

@@ -79,11 +79,18 @@ static void draw(void *context, uint64_t done, uint64_t total)
     atomic_flag_clear(&drawing);
 }
 
+/* A terminal that knows how to erase a line; an editor's window says it is dumb. */
+static int can_erase(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
 {
     *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = cli_seconds()};
     bar->last = bar->begin;
-    bar->active = !c->quiet && isatty(STDERR_FILENO);
+    bar->active = !c->quiet && can_erase();
 }
 
 void cli_bar_finish(cli_bar *bar)

@@ -33,8 +33,8 @@ static void warn(bang_text *warnings, const bang_images *set, const bang_class_m
         if (!found[i])
             bang_some_add(&missing, map->folders[i]);
     if (missing.count) {
-        bang_text_add(warnings, "%.80s: %zu of %zu classes have no pictures here: ", map->name,
-                      missing.count, map->classes);
+        bang_text_add(warnings, "%.80s: %zu of %zu classes %s no pictures here: ", map->name,
+                      missing.count, map->classes, missing.count == 1 ? "has" : "have");
         bang_some_end(warnings, &missing);
         bang_text_add(warnings, "\n");
     }

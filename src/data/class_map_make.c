@@ -134,11 +134,23 @@ static int read_outputs(bang_outputs *out, const char *classes, bang_error *err)
     return rc;
 }
 
-/* The output for a folder's name by the family's rule, or -1. */
-static int64_t output_of(bang_family family, const bang_outputs *outputs, const char *folder)
+/* How a set's folders are called. */
+typedef enum naming { WNIDS, NUMBERS } naming;
+
+/* V2 comes with numbers; some give it out with the wnids in their place. */
+static naming naming_of(bang_family family, const bang_outputs *outputs, const bang_names *folders)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < folders->count; i++)
+        known += bang_outputs_find(outputs, folders->list[i]) >= 0;
+    return family == BANG_IMAGENET_V2 && known < folders->count ? NUMBERS : WNIDS;
+}
+
+/* The output for a folder's name, or -1. */
+static int64_t output_of(naming how, const bang_outputs *outputs, const char *folder)
 {
     int64_t number;
-    if (family != BANG_IMAGENET_V2)
+    if (how == WNIDS)
         return bang_outputs_find(outputs, folder);
     return bang_text_to_int64(&number, folder) == 0 && number >= 0 &&
                    number < (int64_t)outputs->names.count
@@ -147,19 +159,26 @@ static int64_t output_of(bang_family family, const bang_outputs *outputs, const 
 }
 
 /* Every folder of the data must be one of the outputs. */
-static int check_folders(const bang_names *folders, bang_family family, const bang_outputs *outputs,
+static int check_folders(const bang_names *folders, naming how, const bang_outputs *outputs,
                          const char *folder, bang_error *err)
 {
     bang_some strange = {0};
     bang_text message = {0};
     for (size_t i = 0; i < folders->count; i++)
-        if (output_of(family, outputs, folders->list[i]) < 0)
+        if (output_of(how, outputs, folders->list[i]) < 0)
             bang_some_add(&strange, folders->list[i]);
     size_t count = strange.count;
     bang_some_end(&message, &strange);
     int rc = 0;
     if (folders->count == 0)
         rc = bang_fail(err, BANG_EDATA, "%.300s: no class folders", folder);
+    else if (count && how == NUMBERS)
+        rc = bang_fail(
+            err, BANG_EDATA,
+            "%.300s: %zu folder%s not among the %zu classes: %s: all must be numbers, 0 to "
+            "%zu, or all wnids",
+            folder, count, count == 1 ? " is" : "s are", outputs->names.count,
+            message.data ? message.data : "", outputs->names.count - 1);
     else if (count)
         rc = bang_fail(err, BANG_EDATA, "%.300s: %zu folder%s not among the %zu classes: %s",
                        folder, count, count == 1 ? " is" : "s are", outputs->names.count,
@@ -168,8 +187,8 @@ static int check_folders(const bang_names *folders, bang_family family, const ba
     return rc;
 }
 
-static int add_classes(bang_class_map *map, bang_family family, const bang_outputs *outputs,
-                       const bang_names *folders, bang_error *err)
+static int add_classes(bang_class_map *map, bang_family family, naming how,
+                       const bang_outputs *outputs, const bang_names *folders, bang_error *err)
 {
     int subset = family == BANG_IMAGENET_A || family == BANG_IMAGENET_R, rc = 0;
     size_t count = subset ? folders->count : outputs->names.count;
@@ -178,7 +197,7 @@ static int add_classes(bang_class_map *map, bang_family family, const bang_outpu
         uint32_t output = outputs->sorted[i]; /* labels are ranks of wnids */
         const char *name = outputs->names.list[output];
         snprintf(number, sizeof number, "%zu", i);
-        if (family == BANG_IMAGENET_V2)
+        if (how == NUMBERS)
             name = number;
         if (subset) {
             name = folders->list[i];
@@ -211,9 +230,10 @@ int bang_class_map_make(bang_class_map *out, bang_family family, const char *cla
     if (rc == 0 && family == BANG_OBJECTNET) {
         rc = bang_class_map_objectnet(out, &outputs, mappings, err);
     } else if (rc == 0) {
-        rc = check_folders(&folders, family, &outputs, folder, err);
+        naming how = naming_of(family, &outputs, &folders);
+        rc = check_folders(&folders, how, &outputs, folder, err);
         if (rc == 0)
-            rc = add_classes(out, family, &outputs, &folders, err);
+            rc = add_classes(out, family, how, &outputs, &folders, err);
     }
     bang_names_release(&files);
     bang_names_release(&folders);

@@ -103,7 +103,7 @@ static int parse_name(request *r, const char *source, bang_error *err)
         if (strlen(names[i]) == length && memcmp(names[i], source, length) == 0)
             which = i;
     if (which < 0)
-        return bang_fail(err, BANG_EUSAGE,
+        return bang_fail(err, BANG_EIO,
                          "%.300s: is no folder and no data set: give a folder, mnist, multicolor "
                          "or singlecolor",
                          source);

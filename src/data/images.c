@@ -131,8 +131,10 @@ int bang_images_open_all(bang_images *out, const char *const *sources, size_t co
     if (count == 1)
         return bang_images_open(out, sources[0], err);
     bang_text problems = {0};
+    int misused = 0;
     for (size_t i = 0; i < count; i++) {
         kind what = kind_of(sources[i]);
+        misused |= what != NOTHING && what != PICTURE;
         if (what == NOTHING)
             bang_text_add(&problems, "; %.300s: %s", sources[i], strerror(ENOENT));
         else if (what != PICTURE)
@@ -141,6 +143,11 @@ int bang_images_open_all(bang_images *out, const char *const *sources, size_t co
                           sources[i]);
     }
     int rc = bang_text_fail(&problems, err);
+    if (rc == BANG_EUSAGE && !misused) { /* only missing */
+        rc = BANG_EIO;
+        if (err)
+            err->code = rc;
+    }
     bang_images_list list = {.set = out};
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = bang_images_add(&list, strdup(sources[i]), -1, err);

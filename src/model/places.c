@@ -236,6 +236,8 @@ void bang_places_claim(const places *list, const sizes *s, const bang_checkpoint
                        bang_text *problems)
 {
     uint64_t bytes = 0;
+    if (problems->size) /* sizes that do not fit are no claim */
+        return;
     for (size_t i = 0; i < checkpoint->file_count; i++)
         bytes += checkpoint->files[i].size;
     if (bang_places_count(list, s) > bytes)

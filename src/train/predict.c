@@ -1,5 +1,6 @@
 #include "bang/train/predict.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ struct bang_predictor {
     uint32_t *index;       /* (batch) of a request */
     size_t asked, taken;   /* pictures of this pass */
     size_t bytes;
+    atomic_size_t work; /* pictures of this pass, once for each model */
 };
 
 static int same_config(const bang_vit_config *a, const bang_vit_config *b)
@@ -295,6 +297,8 @@ static int run_piece(void *context, size_t index, int worker, bang_error *err)
     bang_vit_forward_f32(w, s->model->vit.parameters, input, many);
     memcpy(s->outputs + at * s->width, p->options.features ? w->features : w->logits,
            many * s->width * sizeof *s->outputs);
+    size_t work = atomic_fetch_add(&p->work, many) + many;
+    bang_progress_step(p->options.progress, work / p->count, p->images->count);
     return 0;
 }
 
@@ -322,6 +326,7 @@ int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)
 {
     const bang_batch *batch = &p->sources[0].batch;
     do {
+        atomic_store(&p->work, p->taken * p->count);
         if (p->taken == p->images->count) {
             p->asked = p->taken = 0;
             return 0;

@@ -56,6 +56,7 @@ run data preview mnist singlecolor:p=0.5,count=3 -o named.png --json
 run data nonsense
 run data get
 run data get cifar --from nowhere
+run data get mnist --from nowhere
 run data list mnist
 run data make
 run data make mnist -p 2 --count 0 --split val --protocol mine

@@ -33,6 +33,11 @@ run data map imagenet-sketch --classes val --data a -o sketch.json --json
 show sketch.json
 put v2/0/1.jpg v2/1/1.jpg v2/2/1.jpg
 run data map imagenet-v2 --classes val --data v2 -o v2.json
+put renamed/n00000001/1.jpg renamed/n00000003/1.jpg
+run data map imagenet-v2 --classes val --data renamed -o renamed.json
+show renamed.json
+put renamed/7/1.jpg
+run data map imagenet-v2 --classes val --data renamed -o renamed.json
 put objectnet/tie/1.png objectnet/alarm_clock/1.png objectnet/box/1.png
 mkdir mappings
 printf '{"tie": "Tie", "box": "Box", "alarm_clock": "Alarm clock"}' >mappings/folder_to_objectnet_label.json

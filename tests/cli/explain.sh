@@ -31,6 +31,7 @@ bang explain occlusion --model a.safetensors --data multicolor --count 50 -o one
 run explain
 run explain gradcam --model a.safetensors --data multicolor -o m.png
 run explain saliency --model none --grid 6 --count 0 --data multicolor -o m.gif extra
+run explain occlusion --model none --model nor.pt --data nowhere -o m.png
 run explain occlusion --model a.safetensors --data multicolor --grid 5x6 -o m.png
 run explain occlusion --model a.safetensors --data multicolor --grid 0x6 -o m.png
 run explain occlusion --model a.safetensors --data multicolor -o missing/m.png

@@ -52,6 +52,30 @@ bang predict --model named.safetensors --data photos -o n.npy --json | field mat
 vit make partly.safetensors classes=3 names=cat,hound,fox seed=5
 run predict --model partly.safetensors --data photos -o n.npy --labels y.npy
 rows y.npy
+# one is at the place of another: no order is guessed
+vit make swapped.safetensors classes=3 names=fox,hound,cat seed=5
+run predict --model swapped.safetensors --data photos -o n.npy --labels y.npy
+bang predict --model swapped.safetensors --data photos -o n.npy --json 2>/dev/null | field matched
+run predict --model swapped.safetensors --data photos
+vit make fewer.safetensors classes=5 names=owl,cow,fox,hen,pig seed=5
+run predict --model fewer.safetensors --data photos -o n.npy
+# case, '_', '-' and ' ' aside, unless that is not one name
+mkdir written two
+cp -r photos/cat 'written/Big_cat'
+cp -r photos/dog written/hot-dog
+cp -r photos/fox written/fox
+vit make written.safetensors classes=3 names='hot dog,FOX,big cat' seed=5
+run predict --model written.safetensors --data written --labels y.npy
+rows y.npy
+vit make written.safetensors classes=4 names='hot dog,Fox,FOX,big cat' seed=5
+run predict --model written.safetensors --data written -o n.npy
+vit make written.safetensors classes=4 names='hot dog,Fox,fox,big cat' seed=5
+bang predict --model written.safetensors --data written --json | field matched
+cp -r photos/cat 'two/big-cat'
+cp -r photos/dog 'two/big cat'
+cp -r photos/fox 'two/Big Cat'
+vit make written.safetensors classes=4 names='big cat,a,b,c' seed=5
+run predict --model written.safetensors --data two -o n.npy
 vit make more.safetensors classes=5 seed=5
 run predict --model more.safetensors --data photos -o n.npy --labels y.npy
 rows y.npy
@@ -84,6 +108,13 @@ printf 'file\nphotos/cat/0000.png\nphotos/dog/0000.png\n' >bare.csv
 run predict --model vit.safetensors --data bare.csv -o b.npy
 cmp b.npy c.npy && echo same
 run predict --model vit.safetensors --data bare.csv -o b.npy --labels y.npy
+
+# the accuracy alone; without labels there is nothing to show
+run predict --model vit.safetensors --data photos
+run predict --model vit.safetensors --data photos -q
+run predict --model vit.safetensors --data photos --json
+run predict --model vit.safetensors --data bare.csv
+run predict --model more.safetensors --data photos
 
 # pictures one by one
 run predict --model named.safetensors photos/cat/0000.png wide/dog/0000.png
@@ -118,9 +149,20 @@ bang predict --model vit.safetensors --data broken -o left.npy --on-bad-image sk
 run predict --model vit.safetensors --data broken --on-bad-image skip -o /dev/null
 run predict --model vit.safetensors --on-bad-image skip broken/dog/0001.png
 
+# what is not there
+run predict --model vit.safetensors none.jpg
+run predict --model vit.safetensors nothing
+run predict --model vit.safetensors --data photos none.jpg
+run predict --model vit.safetensors photos/cat/0000.png none.jpg nor_this
+run predict --model none --model nor.pt --data nowhere -o p.npy
+run predict --model vit.safetensors --head none --classes nor --map this --data photos -o p.npy
+run predict --model vit.safetensors --model vit.safetensors --weights 0.3 --data photos
+
 # refused
 run predict --model clip.safetensors --heads 2 --data photos -o p.npy
 run predict --model vit.safetensors --head head.safetensors --data photos -o p.npy
+vit head slim.safetensors classes=100 features=1
+run predict --model vit.safetensors --head slim.safetensors --data photos -o p.npy
 run predict --model vit.safetensors --head none --data photos --data wide -o p.npy --map none \
     --mean 1,2 --std 0 --crop middle --gelu relu --on-bad-image ignore --weights 1,2 --batch -1 --heads -1
 run predict --model vit.safetensors --model more.safetensors --data nowhere.csv -o p.npy

@@ -26,6 +26,8 @@ checkpoint metadata head.safetensors
 run zeroshot --model clip.safetensors --classes classes.txt --templates templates.txt \
     --vocab merges.txt --threads 1 --json -o one.safetensors
 same one.safetensors head.safetensors
+echo cat >cat.txt
+run zeroshot --model clip.safetensors --classes cat.txt --vocab merges.txt -o cat.safetensors
 
 # the same CLIP in other layouts and formats
 set -- --classes classes.txt --templates templates.txt --vocab merges.txt -q

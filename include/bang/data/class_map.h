@@ -15,7 +15,7 @@
  *
  * The rules: the 1000 outputs are the sorted wnid folders of ImageNet. A and R: folders are
  * wnids, 200 of them, labels by their order. Sketch and ImageNet itself: all 1000. V2:
- * the folder's name is the output's number. ObjectNet: by the four files of its
+ * the folder's name is the output's number, or all are wnids. ObjectNet: by the four files of its
  * mappings folder (folder_to_objectnet_label.json, objectnet_to_imagenet_1k.json,
  * imagenet_to_label_2012_v2, pytorch_to_imagenet_2012_id.json), 113 classes in the order
  * of their folders, border 2.

@@ -21,6 +21,7 @@
 #ifndef BANG_TRAIN_PREDICT_H
 #define BANG_TRAIN_PREDICT_H
 
+#include "bang/base/progress.h"
 #include "bang/data/feed.h"
 #include "bang/model/vit_file.h"
 
@@ -30,6 +31,8 @@ typedef struct bang_predict_options {
     size_t piece;           /* pictures a thread takes at once; 0: chosen by the model's size */
     int threads;            /* that compute; 0: all cores */
     int features;           /* outputs are the head's inputs */
+    /* Borrowed, NULL for none: told of pictures that all models have read, by any thread. */
+    const bang_progress *progress;
 } bang_predict_options;
 #define BANG_PREDICT_OPTIONS_INIT                                                                  \
     {                                                                                              \
