@@ -96,7 +96,8 @@ static int train(int argc, char **argv, train_request *r)
         {"recompute", 0, NULL, "ViT: less memory, a third more work", cli_read_flag, &r->recompute},
         {"piece", 0, "N", "ViT: pictures that a thread takes at once (by size)", cli_read_whole,
          &r->piece},
-        {"cache", 0, "SIZE", "memory for pictures that were read (1G)", cli_read_bytes, &r->cache},
+        {"cache", 0, "SIZE", "memory for read pictures, --val gets what is left (1G)",
+         cli_read_bytes, &r->cache},
         {0},
     };
     cli c;

@@ -133,6 +133,11 @@ static int make_team(tune *run, bang_error *err)
     return rc;
 }
 
+size_t tune_cache_left(const tune *run)
+{
+    return run->options.feed.cache_bytes - (run->feed ? bang_feed_cache(run->feed) : 0);
+}
+
 /* Where pictures come from: a feed, unless their features are kept; and a predictor for the
  * validation set. */
 static int open_sources(tune *run, bang_error *err)
@@ -149,6 +154,7 @@ static int open_sources(tune *run, bang_error *err)
     if (rc < 0 || !run->validation || o->only_head)
         return rc;
     bang_predict_options how = {.feed = o->feed, .threads = run->threads};
+    how.feed.cache_bytes = tune_cache_left(run);
     bang_transform *transform = &how.feed.transform;
     transform->random_crop = transform->flip = 0;
     transform->degrees = transform->color = 0;

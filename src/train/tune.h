@@ -135,6 +135,9 @@ void tune_head_part(void *context, int t);
 /* Accuracy and loss over kept features. */
 int tune_head_evaluate(double *accuracy, double *loss, tune *run, bang_error *err);
 
+/* Of the memory for prepared pictures, what the training does not take: the validation's. */
+size_t tune_cache_left(const tune *run);
+
 /* Measures on the validation set into run->kept and keeps the best. */
 int tune_evaluate(tune *run, bang_error *err);
 

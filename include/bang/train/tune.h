@@ -38,7 +38,8 @@ typedef enum bang_tune_phase {
 
 typedef struct bang_tune_options {
     bang_train_options train; /* progress, step and context unused */
-    bang_feed_options feed;   /* of training; size and channels are the model's */
+    bang_feed_options feed;   /* of training; size and channels are the model's. What its cache
+                               * leaves of cache_bytes is the validation's */
     int only_head;            /* the tower stays; its features are kept if nothing changes them */
     int recompute;            /* less memory, more work */
     int threads;              /* 0: all cores */
