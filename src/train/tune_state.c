@@ -95,6 +95,20 @@ static int describe(json_t **out, const tune *run, bang_error *err)
     return rc;
 }
 
+static int is_count(double value, double most)
+{
+    return value >= 0 && value <= most; /* not of NaN */
+}
+
+/* Numbers that become counts; the others are as good as any. */
+static int is_sound(const tune *run)
+{
+    const tune_kept *kept = &run->kept;
+    return is_count(kept->images, (double)run->options.train.batch) && is_count(kept->pending, 1) &&
+           is_count(kept->best_step, (double)run->step) &&
+           is_count(kept->validation_bad, run->validation ? (double)run->validation->count : 0);
+}
+
 int tune_state_prepare(tune *run, bang_error *err)
 {
     json_t *about = NULL;
@@ -116,6 +130,12 @@ int tune_state_prepare(tune *run, bang_error *err)
     train_saver_add(saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
     train_saver_add(saver, "step", BANG_U64, 1, &run->step);
     rc = train_saver_load(saver, err);
+    if (rc > 0)
+        rc = train_saver_accept(saver, run->step, run->options.train.steps, is_sound(run), err);
+    if (rc < 0) { /* what was loaded says nothing */
+        run->step = 0;
+        run->kept = (tune_kept){0};
+    }
     saver->saved = run->step;
-    return rc < 0 ? rc : 0;
+    return rc;
 }
