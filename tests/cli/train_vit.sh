@@ -44,6 +44,15 @@ rng = numpy.random.default_rng(1)
 numpy.save("arrays/images.npy", rng.integers(0, 255, (12, 12, 12)).astype("u1"))
 numpy.save("arrays/labels.npy", numpy.arange(12) % 4)'
 run train --arch vit --width 8 --depth 1 --heads 1 --data arrays --steps 3 -o d.safetensors | hide
+# numbers are outputs: a class that is not there does not cost the head
+mkdir fewer && $python -c 'import numpy
+numpy.save("fewer/images.npy", numpy.load("arrays/images.npy")[:3])
+numpy.save("fewer/labels.npy", numpy.array([0, 2, 1]))'
+run train --init d.safetensors --data fewer --val arrays --steps 0 -o e.safetensors | hide
+bang diff d.safetensors e.safetensors --json | $python -c 'import json, sys
+print(all(t["equal"] for t in json.load(sys.stdin)["tensors"]))'
+run train --init d.safetensors --data fewer --mean 0.1,0.2,0.3 --std 1,2,3 -o e.safetensors
+run predict --model d.safetensors --data fewer --mean 0.1,0.2,0.3 -o e.npy
 run train --arch vit --width 8 --depth 1 --data arrays --image-size 13 --steps 3 -o d.safetensors
 
 # from a file of another framework's: a new head; then its own again; the head alone
