@@ -285,6 +285,38 @@ static void assert_refused(scene *s, const bang_tune_options *o, const char *wha
     bang_vit_model_release(&model);
 }
 
+/* A digest tells one run from another, and is the same for the same. */
+static void test_digest(void **state)
+{
+    scene s;
+    bang_error err = {0};
+    bang_vit_model model;
+    char first[BANG_DIGEST_TEXT], other[BANG_DIGEST_TEXT];
+    open_scene(&s, *state);
+    make_model(&model);
+    for (int change = 0; change < 8; change++) {
+        bang_tune_options o = s.options;
+        o.keep_best = 0;
+        uint8_t *pixels = s.images.memory.inputs.data;
+        o.train.steps += change == 2;
+        o.threads += change == 3;
+        o.feed.transform.flip = change == 4;
+        o.feed.skip_bad = change == 1; /* changes nothing */
+        o.train.state.resume = change == 1;
+        pixels[5] ^= change == 5;
+        model.vit.parameters[3] += change == 6 ? 1 : 0;
+        assert_int_equal(bang_tune_digest(change ? other : first, &model, &s.images,
+                                          change == 7 ? NULL : &s.validation, &o, &err),
+                         0);
+        pixels[5] ^= change == 5;
+        model.vit.parameters[3] -= change == 6 ? 1 : 0;
+        if (change)
+            assert_int_equal(strcmp(first, other) != 0, change > 1);
+    }
+    bang_vit_model_release(&model);
+    close_scene(&s);
+}
+
 static void test_other_options(void **state)
 {
     scene s;
@@ -314,6 +346,9 @@ static void test_other_options(void **state)
     s.images.labels[3] = (s.images.labels[3] + 1) % CLASSES;
     assert_refused(&s, &s.options, "data: not the same");
     s.images.labels[3] = (s.images.labels[3] + 2) % CLASSES;
+    ((uint8_t *)s.images.memory.inputs.data)[70] ^= 1;
+    assert_refused(&s, &s.options, "data: not the same");
+    ((uint8_t *)s.images.memory.inputs.data)[70] ^= 1;
     model.vit.parameters[0] += 1;
     o = s.options;
     assert_int_equal(bang_tune_vit(&model, &s.images, &s.validation, &o, &result, &err),
@@ -496,6 +531,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel_only_head, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_bad_pictures, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_kill, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_digest, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_other_options, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_damaged, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_perceptron, make_folder, drop_folder),

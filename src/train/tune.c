@@ -331,6 +331,18 @@ static void release(tune *run)
     bang_arena_release(&run->arena);
 }
 
+int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const bang_images *images,
+                     const bang_images *validation, const bang_tune_options *options,
+                     bang_error *err)
+{
+    tune run = {.model = model, .images = images, .validation = validation, .options = *options};
+    int rc = check(&run, err);
+    if (rc < 0)
+        return rc;
+    choose_sizes(&run);
+    return tune_state_digest(out, &run, err);
+}
+
 int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_images *validation,
                   const bang_tune_options *options, bang_tune_result *result, bang_error *err)
 {

@@ -141,6 +141,8 @@ size_t tune_cache_left(const tune *run);
 /* Measures on the validation set into run->kept and keeps the best. */
 int tune_evaluate(tune *run, bang_error *err);
 
+/* Of all that the weights at the end depend on; the model is that of the beginning. */
+int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, bang_error *err);
 /* What is saved; loads it when that is asked for. */
 int tune_state_prepare(tune *run, bang_error *err);
 
