@@ -40,23 +40,28 @@ static void read_hidden(cli *c, train_request *r)
 static void read_kind(cli *c, train_request *r)
 {
     static const char *const names[] = {"mlp", "vit", "clip"};
-    bang_checkpoint *file;
+    bang_checkpoint *file = NULL;
+    int known = 0;
     for (int i = 0; r->arch && i < 3; i++)
         if (strcmp(r->arch, names[i]) == 0) {
             r->kind = (train_kind)i;
-            return;
+            known = 1;
         }
-    if (r->arch)
+    if (r->arch && !known)
         cli_problem(c, "--arch %.40s: unknown: choose mlp, vit or clip", r->arch);
-    /* a file that cannot be read is complained about when it is loaded */
-    if (r->arch || !r->init || bang_checkpoint_open(&file, r->init, NULL) < 0)
+    if (!r->init)
         return;
-    bang_layout layout = bang_layout_guess(file);
-    if (layout == BANG_LAYOUT_VIT)
-        r->kind = TRAIN_VIT;
-    else if (layout == BANG_LAYOUT_CLIP_HF || layout == BANG_LAYOUT_CLIP_OPENAI ||
-             layout == BANG_LAYOUT_CLIP_OPEN_CLIP)
-        r->kind = TRAIN_CLIP;
+    /* a file that cannot be read is complained about when it is loaded */
+    bang_layout layout =
+        bang_checkpoint_open(&file, r->init, NULL) < 0 ? BANG_LAYOUT_VIT : bang_layout_guess(file);
+    train_kind holds = layout == BANG_LAYOUT_VIT                                    ? TRAIN_VIT
+                       : layout == BANG_LAYOUT_MLP || layout == BANG_LAYOUT_UNKNOWN ? TRAIN_MLP
+                                                                                    : TRAIN_CLIP;
+    if (!r->arch)
+        r->kind = holds;
+    else if (file && known && r->kind == TRAIN_MLP && holds != TRAIN_MLP)
+        cli_problem(c, "--arch mlp: %.300s holds a %s: say --arch %s", r->init,
+                    holds == TRAIN_VIT ? "vision transformer" : "CLIP", names[holds]);
     bang_checkpoint_close(file);
 }
 
@@ -228,6 +233,8 @@ static void check_vit(cli *c, train_request *r)
         cli_problem(c, "--eval-every: needs data to measure on: give --val DATA");
     if (r->kind == TRAIN_CLIP && !r->init)
         cli_problem(c, "--arch clip: begins with a file: name it with --init CLIP.safetensors");
+    if (r->only_head && !r->init)
+        cli_problem(c, "--only-head: of a network that was never trained: give one with --init");
     if (r->only_head && r->recompute)
         cli_problem(c, "--recompute: the head alone keeps nothing to compute again: leave it out");
 }

@@ -102,6 +102,15 @@ static int load_init(vit_job *j, bang_error *err)
     return rc;
 }
 
+/* 1 if the classes that were found by name are where their order puts them. */
+static int in_place(const int64_t *place, size_t classes)
+{
+    for (size_t i = 0; i < classes; i++)
+        if (place[i] >= 0 && place[i] != (int64_t)i)
+            return 0;
+    return 1;
+}
+
 /* Labels as numbers of outputs: by name where all names of the data are among names, (count),
  * else in order unless strict; numbers without names are outputs already, though there may be
  * more outputs. 1 if that can be done. */
@@ -123,7 +132,7 @@ static int number_labels(vit_job *j, bang_images *set, const char *source, char 
                  "outputs, not in the order of the folders",
                  source);
         rc = 1;
-    } else if (rc == 0 && !strict && set->classes == outputs) {
+    } else if (rc == 0 && !strict && set->classes == outputs && in_place(place, set->classes)) {
         note(j,
              "%s: %ld of %zu classes are named as the head has them: all are taken in order, "
              "the first is its \"%s\"",
@@ -170,11 +179,13 @@ static int settle_head(vit_job *j, bang_error *err)
     if (rc != 0)
         return rc < 0 ? rc : adopt_names(&j->model, &j->train, err);
     if (r->head) {
-        cli_problem(j->c, "--head %.200s: has %zu outputs: %.200s has %zu classes", r->head,
-                    outputs, r->data, classes);
+        cli_problem(j->c, "--head %.200s: has %zu outputs: %.200s has %zu classes%s", r->head,
+                    outputs, r->data, classes,
+                    outputs == classes ? ", some of the same name in another place" : "");
         return 0;
     }
-    if (r->kind == TRAIN_CLIP) {
+    /* a linear probe begins at zero; whoever trains the tower too wants a head to begin with */
+    if (r->kind == TRAIN_CLIP && !r->only_head) {
         cli_problem(j->c,
                     "--init %.200s: %s: make one from the names of the classes with bang zeroshot "
                     "--model %.200s --classes FILE --templates FILE --vocab FILE -o "

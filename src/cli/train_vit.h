@@ -39,7 +39,8 @@ int vit_prepare(vit_job *j);
 int vit_is_finished(vit_job *j, bang_error *err);
 /* Trains and saves. */
 int vit_work(vit_job *j, bang_error *err);
-/* Return an exit status. */
+/* What will be done, before it is, and what came out or was there. Return an exit status. */
+void vit_print_plan(const vit_job *j);
 int vit_print_finished(const vit_job *j);
 int vit_print(const vit_job *j);
 

@@ -79,9 +79,11 @@ static void print_outcome(const vit_job *j)
     printf("written    %s\n", r->output);
 }
 
-static void print_table(const vit_job *j)
+void vit_print_plan(const vit_job *j)
 {
     const train_request *r = j->r;
+    if (j->c->json || j->c->quiet)
+        return;
     printf("data       %s: %zu pictures, %zu classes", r->data, j->train.count, j->train.classes);
     if (j->validation.count)
         printf("; validation %s: %zu pictures", r->validation, j->validation.count);
@@ -89,7 +91,7 @@ static void print_table(const vit_job *j)
     print_network(j);
     print_pictures(j);
     train_print_recipe(r, "picture", j->epoch_steps);
-    print_outcome(j);
+    fflush(stdout);
 }
 
 static json_t *channel_list(const float *values, size_t channels)
@@ -157,7 +159,7 @@ int vit_print(const vit_job *j)
     const bang_tune_result *o = &j->result;
     if (!j->c->json) {
         if (!j->c->quiet)
-            print_table(j);
+            print_outcome(j);
         return CLI_DONE;
     }
     json_t *accuracy = json_pack("{sn so}", "train", "val", bang_json_number(o->accuracy));

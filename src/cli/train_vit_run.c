@@ -137,6 +137,7 @@ static int save(vit_job *j, bang_error *err)
 int vit_work(vit_job *j, bang_error *err)
 {
     const train_request *r = j->r;
+    vit_print_plan(j);
     snprintf(j->label, sizeof j->label, "training");
     double begin = cli_seconds();
     int rc = bang_tune_vit(&j->model, &j->train, j->validation.count ? &j->validation : NULL,

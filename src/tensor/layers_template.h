@@ -48,111 +48,172 @@ static inline REAL NAME(root)(REAL x)
     return sizeof x == 4 ? (REAL)sqrtf((float)x) : (REAL)sqrt((double)x);
 }
 
-/* Sums over rows in four vectors, since one would wait for itself. `at` is where
- * what is left of the row begins. */
-static inline REAL NAME(row_sum)(const REAL *x, size_t width)
-{
-    VECTOR a = {0}, b = {0}, c = {0}, d = {0};
-    size_t at = 0;
-    for (; at + 4 * L <= width; at += 4 * L) {
-        a += NAME(load)(x + at);
-        b += NAME(load)(x + at + L);
-        c += NAME(load)(x + at + 2 * L);
-        d += NAME(load)(x + at + 3 * L);
-    }
-    for (; at + L <= width; at += L)
-        a += NAME(load)(x + at);
-    if (at < width)
-        b += NAME(load_some)(x + at, width - at);
-    return NAME(total)((a + b) + (c + d));
-}
+/* Four rows (or one) at a time: a row alone would wait for its own sums. */
+#define FOUR(do)                                                                                   \
+    do                                                                                             \
+    (0) do(1) do(2) do(3)
 
-static inline REAL NAME(square_distance)(const REAL *x, REAL mean, size_t width)
+/* sums[i] = sum of x_i - less[i], or of its squares */
+static inline __attribute__((always_inline)) void NAME(row_sums)(const int rows, const int squares,
+                                                                 REAL *sums, const REAL *x,
+                                                                 const REAL *less, size_t width)
 {
-    VECTOR a = {0}, b = {0}, m = NAME(spread)(mean), x0, x1;
     size_t at = 0;
-    for (; at + 2 * L <= width; at += 2 * L) {
-        x0 = NAME(load)(x + at) - m;
-        x1 = NAME(load)(x + at + L) - m;
-        a += x0 * x0;
-        b += x1 * x1;
-    }
+    VECTOR y;
+#define BEGIN(i) VECTOR sum##i = {0}, less##i = NAME(spread)(rows > i ? less[i] : 0);
+    FOUR(BEGIN)
+#undef BEGIN
     for (; at + L <= width; at += L) {
-        x0 = NAME(load)(x + at) - m;
-        a += x0 * x0;
+#define ADD(i)                                                                                     \
+    if (rows > i) {                                                                                \
+        y = NAME(load)(x + i * width + at) - less##i;                                              \
+        sum##i += squares ? y * y : y;                                                             \
     }
-    REAL sum = NAME(total)(a + b);
+        FOUR(ADD)
+#undef ADD
+    }
+#define END(i)                                                                                     \
+    if (rows > i)                                                                                  \
+        sums[i] = NAME(total)(sum##i);
+    FOUR(END)
+#undef END
     for (; at < width; at++)
-        sum += (x[at] - mean) * (x[at] - mean);
-    return sum;
+        for (int i = 0; i < rows; i++) {
+            REAL z = x[i * width + at] - less[i];
+            sums[i] += squares ? z * z : z;
+        }
 }
 
-static inline void NAME(norm_row)(REAL *out, const REAL *x, REAL mean, REAL scale, const REAL *gain,
-                                  const REAL *bias, size_t width)
+static inline __attribute__((always_inline)) void
+NAME(norm_rows)(const int rows, REAL *out, const REAL *x, const REAL *mean, const REAL *scale,
+                const REAL *gain, const REAL *bias, size_t width)
 {
-    VECTOR m = NAME(spread)(mean), s = NAME(spread)(scale);
     size_t at = 0;
-    for (; at + L <= width; at += L)
-        NAME(store)
-    (out + at, (NAME(load)(x + at) - m) * s * NAME(load)(gain + at) + NAME(load)(bias + at));
+#define BEGIN(i)                                                                                   \
+    VECTOR mean##i = NAME(spread)(rows > i ? mean[i] : 0);                                         \
+    VECTOR scale##i = NAME(spread)(rows > i ? scale[i] : 0);
+    FOUR(BEGIN)
+#undef BEGIN
+    for (; at + L <= width; at += L) {
+        VECTOR g = NAME(load)(gain + at), b = NAME(load)(bias + at);
+#define ROW(i)                                                                                     \
+    if (rows > i)                                                                                  \
+        NAME(store)                                                                                \
+        (out + i * width + at, (NAME(load)(x + i * width + at) - mean##i) * scale##i * g + b);
+        FOUR(ROW)
+#undef ROW
+    }
     for (; at < width; at++)
-        out[at] = (x[at] - mean) * scale * gain[at] + bias[at];
+        for (int i = 0; i < rows; i++)
+            out[i * width + at] = (x[i * width + at] - mean[i]) * scale[i] * gain[at] + bias[at];
+}
+
+static inline __attribute__((always_inline)) void
+NAME(norm_some)(const int rows, REAL *out, REAL *mean, REAL *scale, const REAL *x, const REAL *gain,
+                const REAL *bias, size_t width, REAL epsilon)
+{
+    REAL zero[4] = {0}, m[4], s[4], share = 1 / (REAL)width;
+    NAME(row_sums)(rows, 0, m, x, zero, width);
+    for (int i = 0; i < rows; i++)
+        m[i] *= share;
+    NAME(row_sums)(rows, 1, s, x, m, width);
+    for (int i = 0; i < rows; i++)
+        s[i] = 1 / NAME(root)(s[i] * share + epsilon);
+    NAME(norm_rows)(rows, out, x, m, s, gain, bias, width);
+    for (int i = 0; mean && i < rows; i++) {
+        mean[i] = m[i];
+        scale[i] = s[i];
+    }
 }
 
 static void NAME(norm_forward)(REAL *out, REAL *mean, REAL *scale, const REAL *x, const REAL *gain,
                                const REAL *bias, size_t rows, size_t width, REAL epsilon)
 {
-    for (size_t i = 0; i < rows; i++, x += width, out += width) {
-        REAL m = NAME(row_sum)(x, width) / (REAL)width;
-        REAL variance = NAME(square_distance)(x, m, width) / (REAL)width;
-        REAL s = 1 / NAME(root)(variance + epsilon);
-        NAME(norm_row)(out, x, m, s, gain, bias, width);
-        if (mean) {
-            mean[i] = m;
-            scale[i] = s;
-        }
-    }
+    size_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        NAME(norm_some)
+        (4, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain,
+         bias, width, epsilon);
+    for (; i < rows; i++)
+        NAME(norm_some)
+        (1, out + i * width, mean ? mean + i : NULL, mean ? scale + i : NULL, x + i * width, gain,
+         bias, width, epsilon);
 }
 
 static void NAME(norm_again)(REAL *out, const REAL *mean, const REAL *scale, const REAL *x,
                              const REAL *gain, const REAL *bias, size_t rows, size_t width)
 {
-    for (size_t i = 0; i < rows; i++, x += width, out += width)
-        NAME(norm_row)(out, x, mean[i], scale[i], gain, bias, width);
+    size_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        NAME(norm_rows)(4, out + i * width, x + i * width, mean + i, scale + i, gain, bias, width);
+    for (; i < rows; i++)
+        NAME(norm_rows)(1, out + i * width, x + i * width, mean + i, scale + i, gain, bias, width);
 }
 
 /* With n = (x - mean) scale and g = gain * out_gradient:
  *     x_gradient += scale (g - mean(g) - n mean(g n)). */
-static inline void NAME(norm_row_backward)(REAL *x_gradient, const REAL *out_gradient,
-                                           const REAL *x, REAL mean, REAL scale, const REAL *gain,
-                                           size_t width)
+static inline __attribute__((always_inline)) void
+NAME(norm_rows_backward)(const int rows, REAL *x_gradient, const REAL *out_gradient, const REAL *x,
+                         const REAL *mean, const REAL *scale, const REAL *gain, size_t width)
 {
-    VECTOR m = NAME(spread)(mean), s = NAME(spread)(scale), sums = {0}, alongs = {0};
+    REAL sums[4], alongs[4], share = 1 / (REAL)width;
     size_t at = 0;
+    VECTOR y;
+#define BEGIN(i)                                                                                   \
+    VECTOR sum##i = {0}, along##i = {0}, mean##i = NAME(spread)(rows > i ? mean[i] : 0);
+    FOUR(BEGIN)
+#undef BEGIN
     for (; at + L <= width; at += L) {
-        VECTOR g = NAME(load)(gain + at) * NAME(load)(out_gradient + at);
-        sums += g;
-        alongs += g * (NAME(load)(x + at) - m);
+        VECTOR g = NAME(load)(gain + at);
+#define ADD(i)                                                                                     \
+    if (rows > i) {                                                                                \
+        y = g * NAME(load)(out_gradient + i * width + at);                                         \
+        sum##i += y;                                                                               \
+        along##i += y * (NAME(load)(x + i * width + at) - mean##i);                                \
     }
-    REAL sum = NAME(total)(sums), along = NAME(total)(alongs);
-    for (; at < width; at++) {
-        REAL g = gain[at] * out_gradient[at];
-        sum += g;
-        along += g * (x[at] - mean);
+        FOUR(ADD)
+#undef ADD
     }
-    sum /= (REAL)width;
-    along *= scale * scale / (REAL)width;
-    VECTOR less = NAME(spread)(sum), slope = NAME(spread)(along);
+#define END(i)                                                                                     \
+    if (rows > i) {                                                                                \
+        sums[i] = NAME(total)(sum##i);                                                             \
+        alongs[i] = NAME(total)(along##i);                                                         \
+    }
+    FOUR(END)
+#undef END
+    for (; at < width; at++)
+        for (int i = 0; i < rows; i++) {
+            REAL g = gain[at] * out_gradient[i * width + at];
+            sums[i] += g;
+            alongs[i] += g * (x[i * width + at] - mean[i]);
+        }
+#define BEGIN(i)                                                                                   \
+    sum##i = NAME(spread)(rows > i ? sums[i] *= share : 0);                                        \
+    along##i = NAME(spread)(rows > i ? alongs[i] *= share * scale[i] * scale[i] : 0);
+    FOUR(BEGIN)
+#undef BEGIN
     for (at = 0; at + L <= width; at += L) {
-        VECTOR g = NAME(load)(gain + at) * NAME(load)(out_gradient + at);
-        VECTOR change = g - less - (NAME(load)(x + at) - m) * slope;
-        NAME(store)(x_gradient + at, NAME(load)(x_gradient + at) + s * change);
+        VECTOR g = NAME(load)(gain + at);
+#define CHANGE(i)                                                                                  \
+    if (rows > i) {                                                                                \
+        REAL *to = x_gradient + i * width + at;                                                    \
+        y = g * NAME(load)(out_gradient + i * width + at) - sum##i;                                \
+        y -= (NAME(load)(x + i * width + at) - mean##i) * along##i;                                \
+        NAME(store)(to, NAME(load)(to) + scale[i] * y);                                            \
+    }
+        FOUR(CHANGE)
+#undef CHANGE
     }
     for (; at < width; at++)
-        x_gradient[at] += scale * (gain[at] * out_gradient[at] - sum - (x[at] - mean) * along);
+        for (int i = 0; i < rows; i++) {
+            REAL g = gain[at] * out_gradient[i * width + at] - sums[i];
+            g -= (x[i * width + at] - mean[i]) * alongs[i];
+            x_gradient[i * width + at] += scale[i] * g;
+        }
 }
+#undef FOUR
 
-/* Four vectors of columns at a time, all rows of a group in registers. */
+/* Two vectors of columns at a time, their sums over the rows in registers. */
 static void NAME(norm_parameters)(REAL *gain_gradient, REAL *bias_gradient,
                                   const REAL *out_gradient, const REAL *x, const REAL *mean,
                                   const REAL *scale, size_t rows, size_t width)
@@ -195,10 +256,15 @@ static void NAME(norm_backward)(REAL *x_gradient, REAL *gain_gradient, REAL *bia
 {
     for (size_t from = 0; from < rows; from += NAME(norm_group)) {
         size_t some = rows - from < NAME(norm_group) ? rows - from : NAME(norm_group);
-        for (size_t i = from; i < from + some; i++)
-            NAME(norm_row_backward)
-        (x_gradient + i * width, out_gradient + i * width, x + i * width, mean[i], scale[i], gain,
-         width);
+        size_t i = from;
+        for (; i + 4 <= from + some; i += 4)
+            NAME(norm_rows_backward)
+            (4, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i,
+             scale + i, gain, width);
+        for (; i < from + some; i++)
+            NAME(norm_rows_backward)
+            (1, x_gradient + i * width, out_gradient + i * width, x + i * width, mean + i,
+             scale + i, gain, width);
         if (gain_gradient)
             NAME(norm_parameters)
         (gain_gradient, bias_gradient, out_gradient + from * width, x + from * width, mean + from,
