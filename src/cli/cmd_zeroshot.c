@@ -39,13 +39,6 @@ static const char example[] =
     "  bang zeroshot --model ViT-B-16.pt --classes classes.txt --templates templates.txt \\\n"
     "      --vocab bpe_simple_vocab_16e6.txt.gz --with-model -o zeroshot.safetensors\n";
 
-static int same_file(const char *a, const char *b)
-{
-    struct stat one, two;
-    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
-}
-
 static void check_output_file(cli *c, const request *r)
 {
     const char *const given[] = {r->model, r->classes, r->templates, r->vocabulary};

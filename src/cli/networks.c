@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
@@ -66,6 +67,13 @@ void networks_release(networks *n)
     free(n->mlps);
     free(n->paths);
     *n = (networks){0};
+}
+
+int same_file(const char *a, const char *b)
+{
+    struct stat one, two;
+    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
 }
 
 void check_output(cli *c, const char *option, const char *path)

@@ -40,8 +40,12 @@ typedef struct picture_options {
         {"crop",        0,                                                                          \
          "HOW",         "centre as torchvision or hf places it (torchvision)",                      \
          cli_read_text, &(p)->crop_text},                                                           \
-        {"heads",        0,          "N", "attention heads (the file's, else width/64)",            \
-         cli_read_whole, &(p)->heads},                                                              \
+        {"heads",                                                                                   \
+         0,                                                                                         \
+         "N",                                                                                       \
+         "attention heads (the file's, else width/64; 4 in a new one)",                             \
+         cli_read_whole,                                                                            \
+         &(p)->heads},                                                                              \
         {"gelu",        0,                                                                          \
          "KIND",        "exact, quick or tanh (as the file's layout has it)",                       \
          cli_read_text, &(p)->gelu_text},                                                           \

@@ -260,6 +260,10 @@ static void check_files(cli *c, train_request *r)
         cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
     if (!r->output)
         cli_problem(c, "--output: missing: say where to write with -o FILE.safetensors");
+    const char *const given[] = {r->init, r->head, r->data, r->validation};
+    for (size_t i = 0; r->output && i < sizeof given / sizeof *given; i++)
+        if (given[i] && !is_special(r->output) && same_file(given[i], r->output))
+            cli_problem(c, "--output %.200s: is an input too: name another file", r->output);
     if (r->output) {
         cli_check_output(c, r->output, ".safetensors");
         check_output(c, "output", r->output);

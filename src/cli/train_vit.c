@@ -247,6 +247,9 @@ static int fit(vit_job *j, bang_error *err)
         return 0;
     if (r->options.batch > j->train.count) /* what is used is what is printed */
         r->options.batch = j->train.count;
+    if (j->train.passed_over)
+        note(j, "%s: %zu file%s by name: passed over", r->data, j->train.passed_over,
+             j->train.passed_over == 1 ? " is no JPEG, PNG or WebP" : "s are no JPEG, PNG or WebP");
     j->epoch_steps = j->train.count / r->options.batch + (j->train.count % r->options.batch > 0);
     train_count_steps(j->c, r, j->train.count);
     if (r->init) {

@@ -20,12 +20,22 @@
 #include "tensor/product_turn.h"
 
 enum {
-    NAME(depth_most) = 3200 / sizeof(REAL),     /* of a slice */
-    NAME(depth_unpacked) = 1152 / sizeof(REAL), /* the same where A is not packed */
-    NAME(rows_most) = 804,                      /* a multiple of 6 */
-    NAME(unpacked_most) = 256,                  /* n up to which A is not packed */
+    NAME(rows_most) = 804,                 /* of a packed part, a multiple of 6 */
+    NAME(near) = 262144 / sizeof(REAL),    /* numbers of A in a part that is not packed */
+    NAME(few_columns) = 256,               /* n up to which ... */
+    NAME(depth_few) = 1152 / sizeof(REAL), /* ... a slice is so deep at most */
+    NAME(depth_most) = 3200 / sizeof(REAL),
+    NAME(turned_row) = 1024 / sizeof(REAL), /* of A that may be read where it lies */
     NAME(group) = 8 /* panels of A that are packed together, from rows of 48 numbers */
 };
+
+/* Few columns do not use a packed A often enough. Where A's columns lie in one piece,
+ * though, its rows of numbers that are far apart cost more. */
+static int NAME(pays_to_pack)(const PRODUCT *p)
+{
+    return p->n > NAME(few_columns) ||
+           (p->a_column != 1 && p->a_column > NAME(turned_row) && p->n > NAME(few_columns) / 4);
+}
 
 TILES(packed, 1, 6, 2 * L)
 TILES(plain, a_row, 1, 2 * L)
@@ -68,13 +78,19 @@ static void NAME(pack_rows)(REAL *out, const REAL *a, size_t row, size_t column,
 }
 
 /* The same for A whose columns are rows in memory, several panels from each so that
- * whole lines of the cache are used. */
+ * whole lines of the cache are used; they are asked for some rows ahead. */
 static void NAME(pack_columns)(REAL *out, const REAL *a, size_t column, size_t rows, size_t depth)
 {
+    enum { AHEAD = 16, LINE = 64 / sizeof(REAL) };
     for (; rows >= 6 * NAME(group); rows -= 6 * NAME(group)) {
-        for (size_t j = 0; j < depth; j++)
+        for (size_t j = 0; j < depth; j++) {
+            const REAL *from = a + j * column;
+            if (j + AHEAD < depth)
+                for (size_t x = 0; x < 6 * NAME(group); x += LINE)
+                    __builtin_prefetch(from + AHEAD * column + x);
             for (size_t x = 0; x < NAME(group); x++)
-                memcpy(out + x * 6 * depth + 6 * j, a + j * column + 6 * x, 6 * sizeof *a);
+                memcpy(out + x * 6 * depth + 6 * j, from + 6 * x, 6 * sizeof *a);
+        }
         a += 6 * NAME(group);
         out += 6 * NAME(group) * depth;
     }
@@ -202,11 +218,12 @@ static void NAME(panel_of)(const NAME(part) * s, const REAL *b, size_t from, NAM
 
 void NAME(bang_product)(const PRODUCT *p, REAL *scratch)
 {
-    int packed = p->n > NAME(unpacked_most);
-    size_t most = packed ? NAME(depth_most) : NAME(depth_unpacked);
+    int packed = NAME(pays_to_pack)(p);
+    size_t most = p->n > NAME(few_columns) ? NAME(depth_most) : NAME(depth_few);
     size_t slices = p->k / most + (p->k % most || !p->k);
     size_t depth = p->k ? (p->k + slices - 1) / slices : 1; /* without any k one empty slice */
-    size_t parts = (p->m + NAME(rows_most) - 1) / NAME(rows_most);
+    size_t rows_most = packed ? NAME(rows_most) : NAME(near) / depth / 6 * 6 + 6;
+    size_t parts = (p->m + rows_most - 1) / rows_most;
     size_t rows = parts ? ((p->m + parts - 1) / parts + 5) / 6 * 6 : 0;
     REAL *panel = scratch + (size_t)NAME(depth_most) * NAME(rows_most);
     for (size_t slice = 0; slice == 0 || slice < p->k; slice += depth) {

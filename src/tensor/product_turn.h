@@ -48,35 +48,17 @@ static inline void NAME(turn_panel)(float *out, const float *in, size_t row, siz
             out[16 * j + i] = at[i][j];
 }
 
-/* Six rows become a panel (depth, 6). Returns how many of the numbers of a row it has
- * taken: as many as fit into its vectors. */
+/* Six rows become a panel (depth, 6). Each store writes two numbers too many, which the
+ * next one overwrites. Returns how many of the numbers of a row it has taken: as many as
+ * fit into its vectors. */
 static inline size_t NAME(turn_six)(float *out, const float *in, size_t row, size_t depth)
 {
+    const float *at[8];
     size_t j = 0;
-    for (; j + 8 <= depth; j += 8, in += 8, out += 48) {
-        __m256 a0 = _mm256_loadu_ps(in), a1 = _mm256_loadu_ps(in + row);
-        __m256 a2 = _mm256_loadu_ps(in + 2 * row), a3 = _mm256_loadu_ps(in + 3 * row);
-        __m256 a4 = _mm256_loadu_ps(in + 4 * row), a5 = _mm256_loadu_ps(in + 5 * row);
-        __m256 b0 = _mm256_unpacklo_ps(a0, a1), b1 = _mm256_unpackhi_ps(a0, a1);
-        __m256 b2 = _mm256_unpacklo_ps(a2, a3), b3 = _mm256_unpackhi_ps(a2, a3);
-        __m256 b4 = _mm256_unpacklo_ps(a4, a5), b5 = _mm256_unpackhi_ps(a4, a5);
-        /* four rows' and two rows' part of each column */
-#define COLUMN(i, four, two, half)                                                                 \
-    _mm_storeu_ps(out + 6 * (i), _mm256_extractf128_ps(four, half));                               \
-    _mm_storel_pi((__m64 *)(void *)(out + 6 * (i) + 4), _mm256_extractf128_ps(two, half));
-#define COLUMNS(i, four, two)                                                                      \
-    {                                                                                              \
-        __m256 f = four, t = two;                                                                  \
-        COLUMN(i, f, t, 0)                                                                         \
-        COLUMN(i + 4, f, t, 1)                                                                     \
-    }
-        COLUMNS(0, _mm256_shuffle_ps(b0, b2, 0x44), b4)
-        COLUMNS(1, _mm256_shuffle_ps(b0, b2, 0xee), _mm256_shuffle_ps(b4, b4, 0xee))
-        COLUMNS(2, _mm256_shuffle_ps(b1, b3, 0x44), b5)
-        COLUMNS(3, _mm256_shuffle_ps(b1, b3, 0xee), _mm256_shuffle_ps(b5, b5, 0xee))
-#undef COLUMNS
-#undef COLUMN
-    }
+    for (size_t i = 0; i < 8; i++)
+        at[i] = in + (i < 6 ? i : 5) * row;
+    for (; j + 8 <= depth; j += 8)
+        NAME(turn_eight)(out + 6 * j, 6, at, j);
     return j;
 }
 #else

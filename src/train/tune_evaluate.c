@@ -55,7 +55,9 @@ int tune_evaluate(tune *run, bang_error *err)
         return rc;
     kept->accuracy = accuracy;
     kept->validation_loss = loss;
-    if (kept->best_step > 0 && accuracy <= kept->best_accuracy)
+    int better = accuracy > kept->best_accuracy ||
+                 (accuracy == kept->best_accuracy && loss < kept->best_loss);
+    if (kept->best_step > 0 && !better)
         return 0;
     kept->best_accuracy = accuracy;
     kept->best_loss = loss;

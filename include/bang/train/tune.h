@@ -5,9 +5,9 @@
  *     options.train.loss = BANG_CROSS_ENTROPY;
  *     bang_tune_vit(&model, &images, NULL, &options, &result, &err);
  *
- * A batch is cut into pieces of a few pictures; thread t takes pieces t, t + threads,
- * ... through forward and backward on its own, adding up its own gradient; the sum of
- * the threads' gradients, in their order, makes the step. So memory does not grow with the
+ * Every thread has its share of a batch and takes it in pieces of a few pictures through
+ * forward and backward on its own, adding up its own gradient; the sum of the threads'
+ * gradients, in their order, makes the step. So memory does not grow with the
  * batch, nothing waits within a step, and the same options with the same number of threads
  * give the same bits, however often the run was stopped and resumed.
  */
