@@ -3,7 +3,7 @@
 #include "testing.h"
 
 #include "bang/base/file.h"
-#include "bang/data/class_map.h"
+#include "data/class_map.h"
 
 static void put(const char *folder, const char *name, const char *text)
 {
@@ -249,6 +249,29 @@ static void test_broken_file(void **state)
     assert_int_equal(bang_class_map_load(&map, in_folder(folder, "none.json"), &err), BANG_EIO);
 }
 
+/* A class may stand for very many outputs: to compare each with each would take minutes. */
+static void test_many_outputs(void **state)
+{
+    enum { MANY = 1000000 };
+    bang_class_map map;
+    bang_error err = {0};
+    bang_text text = {0};
+    (void)state;
+    bang_text_add(&text, "{\"name\": \"x\", \"outputs\": %d, \"images\": 0, \"border\": 0, ", MANY);
+    bang_text_add(&text, "\"classes\": [{\"folder\": \"a\", \"outputs\": [");
+    for (int i = MANY - 1; i > 0; i--)
+        bang_text_add(&text, "%d, ", i);
+    size_t before = text.size;
+    bang_text_add(&text, "0]}]}");
+    assert_int_equal(bang_class_map_parse(&map, text.data, text.size, "many", &err), 0);
+    assert_true(map.first[1] == MANY && map.output[0] == MANY - 1 && map.output[MANY - 1] == 0);
+    bang_class_map_release(&map);
+    text.data[before] = '7'; /* is there already */
+    assert_int_equal(bang_class_map_parse(&map, text.data, text.size, "many", &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "must be different numbers below 1000000"));
+    bang_text_release(&text);
+}
+
 static void test_apply(void **state)
 {
     const char *folder = *state;
@@ -326,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_objectnet, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_file, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_broken_file, make_folder, drop_folder),
+        cmocka_unit_test(test_many_outputs),
         cmocka_unit_test_setup_teardown(test_apply, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_scores, make_folder, drop_folder),
     };

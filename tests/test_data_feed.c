@@ -5,6 +5,7 @@
 #include "bang/base/file.h"
 #include "bang/data/feed.h"
 #include "bang/store/image.h"
+#include "train/tune.h"
 
 enum { COUNT = 12, SIZE = 16, SAMPLE = SIZE * SIZE * 3 };
 
@@ -415,6 +416,32 @@ static void test_pixels(void **state)
     }
 }
 
+/* What is kept: all that fits, of what is the same every time. */
+static void test_cache_size(void **state)
+{
+    bang_images set = make_set(*state);
+    static const struct {
+        size_t bytes, kept;
+        int crop;
+    } cases[] = {{0, 0, 0},
+                 {SAMPLE - 1, 0, 0},
+                 {SAMPLE, SAMPLE, 0},
+                 {7 * SAMPLE + 3, 7 * SAMPLE, 0},
+                 {COUNT * SAMPLE, COUNT * SAMPLE, 0},
+                 {SIZE_MAX, COUNT * SAMPLE, 0},
+                 {SIZE_MAX, 0, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bang_feed_options options = make_options();
+        options.cache_bytes = cases[i].bytes;
+        options.transform.random_crop = cases[i].crop;
+        tune run = {.feed = open_feed(&set, &options), .options = {.feed = options}};
+        assert_int_equal(bang_feed_cache(run.feed), cases[i].kept);
+        assert_int_equal(tune_cache_left(&run), cases[i].bytes - cases[i].kept);
+        bang_feed_close(run.feed);
+    }
+    bang_images_release(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_pixels),
+        cmocka_unit_test_setup_teardown(test_cache_size, make_folder, drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

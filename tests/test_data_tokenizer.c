@@ -107,18 +107,18 @@ static void test_twins(void **state)
 static void test_cut(void **state)
 {
     (void)state;
-    bang_tokenizer *t = parse("x\n");
+    bang_tokenizer *t = parse("x\ny z</w>\n");
     int32_t ids[5];
-    assert_int_equal(bang_tokenizer_vocabulary(t), 514);
+    assert_int_equal(bang_tokenizer_vocabulary(t), 515);
     assert_int_equal(bang_tokenizer_encode(ids, 5, t, "abc", NULL), 0);
     assert_int_equal(ids[3], A + 2 + END);
-    assert_int_equal(ids[4], 513);
+    assert_int_equal(ids[4], 514);
     assert_int_equal(bang_tokenizer_encode(ids, 5, t, "abcd", NULL), 1);
     assert_int_equal(ids[3], A + 2);
-    assert_int_equal(ids[4], 513);
+    assert_int_equal(ids[4], 514);
     assert_int_equal(bang_tokenizer_encode(ids, 2, t, "a", NULL), 1);
-    assert_int_equal(ids[0], 512);
-    assert_int_equal(ids[1], 513);
+    assert_int_equal(ids[0], 513);
+    assert_int_equal(ids[1], 514);
     assert_int_equal(bang_tokenizer_encode(ids, 2, t, " ", NULL), 0);
     bang_error err = {0};
     assert_int_equal(bang_tokenizer_encode(ids, 1, t, "a", &err), BANG_EUSAGE);
@@ -243,6 +243,8 @@ static void test_refused(void **state)
         {"x\n a\nb \n", "line 2: \" a\": must be two tokens with a space between; line 3: \"b \""},
         {"x\nab c</w>\na b\n", "line 2: \"ab\": is neither a byte nor made by a line before"},
         {"x\na bc</w>\n", "line 2: \"bc</w>\": is neither a byte nor made by a line before"},
+        {"", "hand: no vocabulary: it holds no merges"},
+        {"x\n", "hand: no vocabulary: it holds no merges, such as \"i n</w>\""},
         {"x\na b\nab c\n", "no token ends with </w>: it is not CLIP's"},
         {"{\n\"a\": 1,\n\"b\": 2,\n\"c\": 3\n}\n1\n2\n3\n4\n5\n6\n", "; and 2 more"},
     };

@@ -2,6 +2,8 @@
  * that name the file. */
 #include "image_cases.h"
 
+#include <zlib.h>
+
 #include "bang/base/file.h"
 #include "bang/store/image.h"
 
@@ -125,6 +127,23 @@ static void test_bombs(void **state)
         "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\0"
         "\0\0\x9b\xab\x9c\x31\0\0\0\0IDAT\x35\xaf\x06\x1e";
     check_refused(huge, sizeof huge - 1, "2147483647 x 2147483647 pixels: more than 200000000");
+    /* Sizes that are possible, but not in so few bytes. */
+    data = read_vector(&size, "progressive.jpg");
+    for (size_t at = 2; at + 9 < size; at++)
+        if ((uint8_t)data[at] == 0xff && (uint8_t)data[at + 1] == 0xc2)
+            memset(data + at + 5, 0x30, 4);
+    check_refused(data, size, "12336 x 12336 pixels cannot be in ");
+    free(data);
+    static const char *const pngs[] = {"rgba16i.png", "rgb8.png", "grey1.png"};
+    for (size_t i = 0; i < 3; i++) {
+        data = read_vector(&size, pngs[i]);
+        memcpy(data + 16, "\0\0\x30\x30\0\0\x30\x30", 8);
+        uLong sum = crc32(0, (const Bytef *)data + 12, 17);
+        for (size_t b = 0; b < 4; b++)
+            data[29 + b] = (char)(sum >> (24 - 8 * b));
+        check_refused(data, size, "12336 x 12336 pixels cannot be in ");
+        free(data);
+    }
 }
 
 /* Damage that every reader overlooks is no error: JPEGs with bytes too many, or one

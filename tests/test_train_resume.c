@@ -4,6 +4,7 @@
 
 #include "bang/base/file.h"
 #include "bang/base/json.h"
+#include "bang/store/safetensors.h"
 
 enum { STEPS = 12 };
 
@@ -284,6 +285,38 @@ static void assert_refused(scene *s, const bang_tune_options *o, const char *wha
     bang_vit_model_release(&model);
 }
 
+/* A digest tells one run from another, and is the same for the same. */
+static void test_digest(void **state)
+{
+    scene s;
+    bang_error err = {0};
+    bang_vit_model model;
+    char first[BANG_DIGEST_TEXT], other[BANG_DIGEST_TEXT];
+    open_scene(&s, *state);
+    make_model(&model);
+    for (int change = 0; change < 8; change++) {
+        bang_tune_options o = s.options;
+        o.keep_best = 0;
+        uint8_t *pixels = s.images.memory.inputs.data;
+        o.train.steps += change == 2;
+        o.threads += change == 3;
+        o.feed.transform.flip = change == 4;
+        o.feed.skip_bad = change == 1; /* changes nothing */
+        o.train.state.resume = change == 1;
+        pixels[5] ^= change == 5;
+        model.vit.parameters[3] += change == 6 ? 1 : 0;
+        assert_int_equal(bang_tune_digest(change ? other : first, &model, &s.images,
+                                          change == 7 ? NULL : &s.validation, &o, &err),
+                         0);
+        pixels[5] ^= change == 5;
+        model.vit.parameters[3] -= change == 6 ? 1 : 0;
+        if (change)
+            assert_int_equal(strcmp(first, other) != 0, change > 1);
+    }
+    bang_vit_model_release(&model);
+    close_scene(&s);
+}
+
 static void test_other_options(void **state)
 {
     scene s;
@@ -313,6 +346,9 @@ static void test_other_options(void **state)
     s.images.labels[3] = (s.images.labels[3] + 1) % CLASSES;
     assert_refused(&s, &s.options, "data: not the same");
     s.images.labels[3] = (s.images.labels[3] + 2) % CLASSES;
+    ((uint8_t *)s.images.memory.inputs.data)[70] ^= 1;
+    assert_refused(&s, &s.options, "data: not the same");
+    ((uint8_t *)s.images.memory.inputs.data)[70] ^= 1;
     model.vit.parameters[0] += 1;
     o = s.options;
     assert_int_equal(bang_tune_vit(&model, &s.images, &s.validation, &o, &result, &err),
@@ -326,6 +362,61 @@ static void test_other_options(void **state)
     assert_int_equal(bang_vit_model_save(&model, s.state, &err), 0);
     bang_vit_model_release(&model);
     assert_refused(&s, &o, "is no state of a training");
+    close_scene(&s);
+}
+
+/* Puts value (8 bytes) at place n of a tensor of a state. */
+static void spoil(const char *path, const char *name, size_t n, const void *value)
+{
+    bang_tensors tensors;
+    bang_error err = {0};
+    size_t found = 0;
+    assert_int_equal(bang_safetensors_read(&tensors, path, &err), 0);
+    for (size_t i = 0; i < tensors.count; i++)
+        if (strcmp(tensors.items[i].name, name) == 0) {
+            memcpy((char *)tensors.items[i].array.data + 8 * n, value, 8);
+            found++;
+        }
+    assert_int_equal(found, 1);
+    assert_int_equal(bang_safetensors_write(path, &tensors, &err), 0);
+    bang_tensors_release(&tensors);
+}
+
+/* Numbers that no run writes: more steps than there are, counts that are none. */
+static void test_damaged(void **state)
+{
+    static const uint64_t steps[] = {0, STEPS + 1, 1000000000000, UINT64_MAX};
+    static const struct {
+        size_t place;
+        double value;
+    } kept[] = {{7, 9}, {7, NAN}, {8, 2}, {13, 4}, {13, 1e300}, {14, -1}};
+    scene s;
+    bang_error err = {0};
+    bang_tune_result result;
+    bang_vit_model model;
+    open_scene(&s, *state);
+    char *whole;
+    size_t size;
+    stopper stop = {.after_events = 3};
+    make_model(&model);
+    assert_int_equal(run(&s, &model, &stop, &result, &err), BANG_ECANCELLED);
+    bang_text_release(&stop.heard);
+    bang_vit_model_release(&model);
+    assert_int_equal(bang_file_read(&whole, &size, s.state, &err), 0);
+    s.options.train.state.resume = 1;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char says[64];
+        assert_int_equal(bang_file_put(s.state, whole, size, &err), 0);
+        spoil(s.state, "step", 0, &steps[i]);
+        snprintf(says, sizeof says, "is damaged: step %llu of 12: ", (unsigned long long)steps[i]);
+        assert_refused(&s, &s.options, says);
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        assert_int_equal(bang_file_put(s.state, whole, size, &err), 0);
+        spoil(s.state, "kept", kept[i].place, &kept[i].value);
+        assert_refused(&s, &s.options, "is damaged: impossible numbers at step 3 of 12: ");
+    }
+    free(whole);
     close_scene(&s);
 }
 
@@ -415,6 +506,12 @@ static void test_perceptron(void **state)
         assert_true(result.loss == expected.loss && result.decay == expected.decay && sum == all);
         bang_mlp_release(&mlp);
     }
+    const uint64_t impossible = STEPS + 1;
+    spoil(o.state.path, "step", 0, &impossible);
+    make_mlp(&mlp);
+    assert_int_equal(bang_train_mlp(&mlp, &r.rows, r.labels, &o, &result, &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "is damaged: step 13 of 12"));
+    bang_mlp_release(&mlp);
     o.rate = 0.5;
     make_mlp(&mlp);
     assert_int_equal(bang_train_mlp(&mlp, &r.rows, r.labels, &o, &result, &err), BANG_EUSAGE);
@@ -434,7 +531,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancel_only_head, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_bad_pictures, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_kill, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_digest, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_other_options, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_damaged, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_perceptron, make_folder, drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,16 +221,23 @@ int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t s
     return 0;
 }
 
-int bang_file_commit(bang_file *file, bang_error *err)
+int bang_file_settle(bang_file *file, bang_error *err)
 {
     flush(file);
-    if (!file->failure && file->part &&
-        (bang_os_sync(file->descriptor) < 0 || rename(file->part, file->target) < 0))
+    if (!file->failure && file->part && bang_os_sync(file->descriptor) < 0)
         file->failure = errno;
-    int code = 0;
-    if (file->failure) {
-        code = bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(file->failure),
-                         file->part ? ": it is as it was before" : "");
+    return file->failure ? bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(file->failure),
+                                     file->part ? ": it is as it was before" : "")
+                         : 0;
+}
+
+int bang_file_commit(bang_file *file, bang_error *err)
+{
+    int code = bang_file_settle(file, err);
+    if (code == 0 && file->part && rename(file->part, file->target) < 0)
+        code =
+            bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));
+    if (code < 0) {
         if (file->part)
             unlink(file->part);
     } else if (file->part && bang_os_sync_folder_of(file->target) < 0) {

@@ -11,8 +11,9 @@ static const char summary[] =
     "for the data. From scratch a ViT has the sizes that are given. A perceptron trains inputs\n"
     "that are equal in all rows as one, which changes rounding only.\n"
     "The state is kept in OUT.state every few minutes and when the run is interrupted; --resume\n"
-    "goes on from there and ends with the same bytes as a run that was not stopped. --seed names\n"
-    "the first weights, the order of the data and all that is changed at random.";
+    "goes on from there and ends with the same bytes as a run that was not stopped; where a ViT of\n"
+    "the same options and data is finished, it does nothing. --seed names the first weights, the\n"
+    "order of the data and all that is changed at random.";
 
 static const char example[] =
     "  bang train --data multicolor --val multicolor:split=test --epochs 5 -o model.safetensors\n"
@@ -96,7 +97,8 @@ static int train(int argc, char **argv, train_request *r)
         {"recompute", 0, NULL, "ViT: less memory, a third more work", cli_read_flag, &r->recompute},
         {"piece", 0, "N", "ViT: pictures that a thread takes at once (by size)", cli_read_whole,
          &r->piece},
-        {"cache", 0, "SIZE", "memory for pictures that were read (1G)", cli_read_bytes, &r->cache},
+        {"cache", 0, "SIZE", "memory for read pictures, --val gets what is left (1G)",
+         cli_read_bytes, &r->cache},
         {0},
     };
     cli c;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* One number for all channels, or one for each. */
-static void read_channels(cli *c, float out[3], const char *option, const char *text, int positive)
+/* One number for all channels, or one for each; returns how many there are. */
+static int read_channels(cli *c, float out[3], const char *option, const char *text, int positive)
 {
     double values[3] = {0};
     int count = cli_numbers(values, 3, text), bad = count != 1 && count != 3;
@@ -15,6 +15,7 @@ static void read_channels(cli *c, float out[3], const char *option, const char *
     if (bad)
         cli_problem(c, "--%s %.80s: cannot be read: write one number%s or three: 0.5,0.5,0.5",
                     option, text, positive ? " above 0" : "");
+    return count;
 }
 
 /* The place of value among names; says through c if it is none. */
@@ -41,9 +42,9 @@ void picture_options_check(cli *c, picture_options *o)
     else
         o->hints.heads = (size_t)o->heads;
     if (o->mean_text)
-        read_channels(c, o->mean, "mean", o->mean_text, 0);
+        o->mean_count = read_channels(c, o->mean, "mean", o->mean_text, 0);
     if (o->std_text)
-        read_channels(c, o->std, "std", o->std_text, 1);
+        o->std_count = read_channels(c, o->std, "std", o->std_text, 1);
     if (o->crop_text)
         o->crop = (bang_crop)choose(c, "crop", o->crop_text, crops, "torchvision or hf");
     if (o->gelu_text)
@@ -52,10 +53,20 @@ void picture_options_check(cli *c, picture_options *o)
         o->skip_bad = choose(c, "on-bad-image", o->bad_text, bads, "fail or skip");
 }
 
+/* Three numbers have no meaning where there is one channel. */
+static void check_channels(cli *c, const char *option, const char *text, int count,
+                           const bang_vit_model *model, const char *path)
+{
+    if (text && count > 1 && model->vit.config.channels == 1)
+        cli_problem(c, "--%s %.80s: %.300s reads one channel: give one number", option, text, path);
+}
+
 void picture_options_apply(cli *c, const picture_options *o, bang_vit_model *model,
                            const char *path)
 {
     bang_error err = {0};
+    check_channels(c, "mean", o->mean_text, o->mean_count, model, path);
+    check_channels(c, "std", o->std_text, o->std_count, model, path);
     if (o->mean_text)
         memcpy(model->mean, o->mean, sizeof model->mean);
     if (o->std_text)

@@ -20,7 +20,8 @@ typedef struct picture_options {
     int64_t size, heads; /* 0: not given */
     const char *mean_text, *std_text, *crop_text, *gelu_text, *bad_text;
     /* after picture_options_check */
-    float mean[3], std[3]; /* valid where the text is given */
+    float mean[3], std[3];     /* valid where the text is given */
+    int mean_count, std_count; /* numbers that were typed: 1 or 3 */
     bang_crop crop;
     bang_vit_hints hints;
     int skip_bad;

@@ -21,6 +21,7 @@ typedef struct run {
     const float **from;        /* (models) outputs of a piece */
     uint32_t *index;           /* (rows) where there is no predictor */
     bang_npy_rows *file;       /* or NULL */
+    bang_file *label_file;     /* or NULL */
     bang_array labels;         /* of what was kept */
     cli_bar bar;
 } run;
@@ -100,6 +101,8 @@ static int open_all(run *a, bang_error *err)
         rc = open_mlps(a, err);
     if (rc == 0 && r->output)
         rc = bang_npy_rows_begin(&a->file, r->output, r->columns, r->set.count, err);
+    if (rc == 0 && r->labels)
+        rc = bang_file_begin(&a->label_file, r->labels, err);
     return rc;
 }
 
@@ -119,6 +122,7 @@ static void close_all(run *a)
     outputs_release(&a->merged);
     bang_predictor_close(a->predictor);
     bang_npy_rows_discard(a->file);
+    bang_file_discard(a->label_file);
     bang_array_release(&a->labels);
 }
 
@@ -212,6 +216,27 @@ static int run_all(run *a, bang_error *err)
     return more;
 }
 
+/* Outputs and labels, or neither: all that can fail comes before the first has its name. */
+static int write_files(run *a, bang_error *err)
+{
+    int rc = 0;
+    if (a->label_file)
+        rc = bang_npy_put(a->label_file, a->r->labels, &a->labels, err);
+    if (rc == 0 && a->file)
+        rc = bang_npy_rows_settle(a->file, err);
+    if (rc == 0 && a->label_file)
+        rc = bang_file_settle(a->label_file, err);
+    if (rc == 0 && a->file) {
+        rc = bang_npy_rows_commit(a->file, err);
+        a->file = NULL;
+    }
+    if (rc == 0 && a->label_file) {
+        rc = bang_file_commit(a->label_file, err);
+        a->label_file = NULL;
+    }
+    return rc;
+}
+
 static int finish(run *a, bang_error *err)
 {
     const predict_request *r = a->r;
@@ -230,13 +255,8 @@ static int finish(run *a, bang_error *err)
         return bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
                          predict_source(r),
                          result->skipped ? bang_predictor_bad(a->predictor, 0) : "it is empty");
-    int rc = 0;
-    if (a->file) {
-        rc = bang_npy_rows_commit(a->file, err);
-        a->file = NULL;
-    }
     a->labels.shape[0] = a->labels.count = result->count;
-    return rc == 0 && r->labels ? bang_npy_write(r->labels, &a->labels, err) : rc;
+    return write_files(a, err);
 }
 
 int predict_run(predict_result *result, cli *c, predict_request *r, bang_error *err)

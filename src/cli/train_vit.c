@@ -112,12 +112,15 @@ static int in_place(const int64_t *place, size_t classes)
 }
 
 /* Labels as numbers of outputs: by name where all names of the data are among names, (count),
- * else in order unless strict. 1 if that can be done. */
+ * else in order unless strict; numbers without names are outputs already, though there may be
+ * more outputs. 1 if that can be done. */
 static int number_labels(vit_job *j, bang_images *set, const char *source, char *const *names,
                          size_t count, int strict, bang_error *err)
 {
     size_t outputs = j->model.vit.config.classes;
-    if (!set->class_names || count == 0)
+    if (!set->class_names)
+        return set->classes <= outputs;
+    if (count == 0)
         return set->classes == outputs;
     int64_t *place = calloc(set->classes + 1, sizeof *place);
     long found = place ? classes_find(place, set, names, count) : -1;
@@ -212,8 +215,7 @@ static int fit_validation(vit_job *j, bang_error *err)
                                          j->train.classes, 1, err)
                          : number_labels(j, set, j->r->validation, j->model.class_names,
                                          j->model.class_count, 1, err);
-    /* numbers without names are outputs already */
-    if (rc == 0 && (set->class_names || set->classes > outputs))
+    if (rc == 0)
         cli_problem(j->c, "--val %.200s: has %zu classes%s: the network has %zu outputs",
                     j->r->validation, set->classes, set->class_names ? " of other names" : "",
                     outputs);

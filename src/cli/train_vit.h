@@ -19,6 +19,7 @@ typedef struct vit_job {
     uint64_t epoch_steps;
     bang_tune_options options;
     bang_tune_result result;
+    char run[BANG_DIGEST_TEXT]; /* of options, data and first weights */
     double seconds;
     /* while training */
     train_log log;
@@ -34,10 +35,13 @@ typedef struct vit_job {
 /* Opens data and network and makes them fit; what fails is said on stderr or through c.
  * Returns an exit status; problems of c count too. */
 int vit_prepare(vit_job *j);
+/* 1 if what is to be resumed is done: its output is there and no state. */
+int vit_is_finished(vit_job *j, bang_error *err);
 /* Trains and saves. */
 int vit_work(vit_job *j, bang_error *err);
-/* What will be done, before it is, and what came out. Returns an exit status. */
+/* What will be done, before it is, and what came out or was there. Return an exit status. */
 void vit_print_plan(const vit_job *j);
+int vit_print_finished(const vit_job *j);
 int vit_print(const vit_job *j);
 
 #endif

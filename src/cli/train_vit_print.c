@@ -142,6 +142,17 @@ static json_t *options_used(const vit_job *j)
     return used;
 }
 
+int vit_print_finished(const vit_job *j)
+{
+    const char *output = j->r->output;
+    if (j->c->json)
+        return cli_print_json(
+            j->c, json_pack("{sb sI ss}", "finished", 1, "steps", (json_int_t)0, "output", output));
+    if (!j->c->quiet)
+        printf("finished   %s is there, of the same options and data: nothing to do\n", output);
+    return CLI_DONE;
+}
+
 int vit_print(const vit_job *j)
 {
     const train_request *r = j->r;

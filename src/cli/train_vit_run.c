@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "train_vit.h"
 
@@ -104,10 +105,38 @@ static void set_options(vit_job *j)
     j->options.train.state.own_count = VIT_OWN;
 }
 
+/* Where the digest of a run stands in the model that it has made. */
+static const char run_key[] = "bang.run";
+
+int vit_is_finished(vit_job *j, bang_error *err)
+{
+    const train_request *r = j->r;
+    struct stat info;
+    bang_checkpoint *file;
+    set_options(j);
+    int rc = bang_tune_digest(j->run, &j->model, &j->train,
+                              j->validation.count ? &j->validation : NULL, &j->options, err);
+    if (rc < 0 || !r->resume || stat(r->state, &info) == 0 || stat(r->output, &info) < 0 ||
+        !S_ISREG(info.st_mode) || bang_checkpoint_open(&file, r->output, NULL) < 0)
+        return rc;
+    const char *run = json_string_value(json_object_get(file->metadata, run_key));
+    int same = run && strcmp(run, j->run) == 0;
+    bang_checkpoint_close(file);
+    return same;
+}
+
+static int save(vit_job *j, bang_error *err)
+{
+    if (!j->model.metadata)
+        j->model.metadata = json_object();
+    if (json_object_set_new(j->model.metadata, run_key, json_string(j->run)) < 0)
+        return bang_fail_memory(err);
+    return bang_vit_model_save(&j->model, j->r->output, err);
+}
+
 int vit_work(vit_job *j, bang_error *err)
 {
     const train_request *r = j->r;
-    set_options(j);
     vit_print_plan(j);
     snprintf(j->label, sizeof j->label, "training");
     double begin = cli_seconds();
@@ -122,7 +151,7 @@ int vit_work(vit_job *j, bang_error *err)
     if (train_log_end(&j->log, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s", why.message);
     if (rc == 0)
-        rc = bang_vit_model_save(&j->model, r->output, err);
+        rc = save(j, err);
     if (rc == 0 && r->state)
         rc = bang_train_state_remove(r->state, err);
     return rc;
@@ -135,7 +164,12 @@ int train_vit(cli *c, train_request *r)
     int status = vit_prepare(&j);
     if (status == CLI_DONE && cli_usage_failed(c))
         status = CLI_USAGE;
-    if (status == CLI_DONE) {
+    int finished = status == CLI_DONE ? vit_is_finished(&j, &err) : 0;
+    if (finished < 0) {
+        status = cli_fail(c, &err);
+    } else if (finished) {
+        status = vit_print_finished(&j);
+    } else if (status == CLI_DONE) {
         train_state_notes(c, r);
         int rc = vit_work(&j, &err);
         status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)

@@ -55,19 +55,27 @@ static size_t take_number(const json_t *from, const char *key, size_t least, siz
     return (size_t)json_integer_value(value);
 }
 
-/* The numbers of one class into list; 0 if one is wrong. */
-static int take_outputs(uint32_t *list, const json_t *outputs, size_t most)
+static int by_number(const void *left, const void *right)
 {
-    for (size_t i = 0; i < json_array_size(outputs); i++) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The numbers of one class into list, and sorted; 0 if one is wrong or there twice. */
+static int take_outputs(uint32_t *list, uint32_t *sorted, const json_t *outputs, size_t most)
+{
+    size_t count = json_array_size(outputs);
+    for (size_t i = 0; i < count; i++) {
         const json_t *value = json_array_get(outputs, i);
         if (!json_is_integer(value) || json_integer_value(value) < 0 ||
             json_integer_value(value) >= (json_int_t)most)
             return 0;
-        list[i] = (uint32_t)json_integer_value(value);
-        for (size_t k = 0; k < i; k++)
-            if (list[k] == list[i])
-                return 0;
+        list[i] = sorted[i] = (uint32_t)json_integer_value(value);
     }
+    qsort(sorted, count, sizeof *sorted, by_number);
+    for (size_t i = 1; i < count; i++)
+        if (sorted[i] == sorted[i - 1])
+            return 0;
     return 1;
 }
 
@@ -84,11 +92,11 @@ static int take_class(bang_class_map *map, size_t number, const json_t *entry, j
         bang_text_add(problems, "; class %zu: %.80s is there twice", number, folder);
     json_object_set_new(seen, folder, json_true());
     size_t count = json_array_size(outputs);
-    uint32_t *list = calloc(count + 1, sizeof *list);
+    uint32_t *list = calloc(2 * count + 1, sizeof *list);
     if (!list)
         return bang_fail_memory(err);
     int rc = 0;
-    if (count == 0 || !take_outputs(list, outputs, map->outputs))
+    if (count == 0 || !take_outputs(list, list + count, outputs, map->outputs))
         bang_text_add(problems,
                       "; class %zu, %.80s: \"outputs\": must be different numbers below "
                       "%zu",
@@ -134,30 +142,39 @@ static int take_map(bang_class_map *map, const json_t *root, bang_text *problems
     return rc;
 }
 
-int bang_class_map_load(bang_class_map *out, const char *path, bang_error *err)
+int bang_class_map_parse(bang_class_map *out, const char *text, size_t size, const char *name,
+                         bang_error *err)
 {
-    char *text;
-    size_t size;
     json_t *root = NULL;
     bang_text problems = {0};
     bang_error why = {0};
+    int rc;
     *out = (bang_class_map){0};
-    int rc = bang_file_read(&text, &size, path, err);
-    if (rc < 0)
-        return rc;
     if (bang_json_parse(&root, text, size, &why) < 0)
-        rc = bang_fail(err, BANG_EDATA, "%.300s: %s", path, why.message);
+        rc = bang_fail(err, BANG_EDATA, "%.300s: %s", name, why.message);
     else
         rc = take_map(out, root, &problems, err);
     if (rc == 0 && problems.failed)
         rc = bang_fail_memory(err);
     else if (rc == 0 && problems.size)
-        rc = bang_fail(err, BANG_EDATA, "%.300s: %s", path, problems.data + 2);
+        rc = bang_fail(err, BANG_EDATA, "%.300s: %s", name, problems.data + 2);
     bang_text_release(&problems);
     json_decref(root);
-    free(text);
     if (rc < 0)
         bang_class_map_release(out);
+    return rc;
+}
+
+int bang_class_map_load(bang_class_map *out, const char *path, bang_error *err)
+{
+    char *text;
+    size_t size;
+    *out = (bang_class_map){0};
+    int rc = bang_file_read(&text, &size, path, err);
+    if (rc < 0)
+        return rc;
+    rc = bang_class_map_parse(out, text, size, path, err);
+    free(text);
     return rc;
 }
 

@@ -17,6 +17,9 @@ void bang_outputs_release(bang_outputs *outputs);
 /* The output for that folder, or -1. */
 int64_t bang_outputs_find(const bang_outputs *outputs, const char *folder);
 
+/* The text of a file; name is for messages. */
+int bang_class_map_parse(bang_class_map *out, const char *text, size_t size, const char *name,
+                         bang_error *err);
 /* Adds a class that stands for these outputs. */
 int bang_class_map_add(bang_class_map *map, const char *folder, const uint32_t *outputs,
                        size_t count, bang_error *err);

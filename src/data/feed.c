@@ -126,6 +126,14 @@ int bang_feed_open(bang_feed **out, const bang_images *images, const bang_feed_o
     return 0;
 }
 
+size_t bang_feed_cache(const bang_feed *feed)
+{
+    if (!feed->cache)
+        return 0;
+    size_t room = feed->options.cache_bytes / feed->sample, count = feed->images->count;
+    return (room < count ? room : count) * feed->sample;
+}
+
 void bang_feed_close(bang_feed *feed)
 {
     if (!feed)

@@ -177,8 +177,11 @@ static void pair_all(parsing *p)
                 memcmp(m->right + m->right_size - (sizeof word_end - 1), word_end,
                        sizeof word_end - 1) == 0;
     }
-    if (p->merge_count > 0 && !ends && p->problem_count == 0) {
-        bang_text_add(&p->problems, "; no token ends with %s: it is not CLIP's", word_end);
+    if (!ends && p->problem_count == 0) {
+        bang_text_add(&p->problems,
+                      p->merge_count ? "; no token ends with %s: it is not CLIP's"
+                                     : "; it holds no merges, such as \"i n%s\" on its second line",
+                      word_end);
         p->problem_count++;
     }
 }

@@ -6,16 +6,22 @@
 
 #include "bang/base/file.h"
 
-int bang_image_init(bang_array *out, size_t height, size_t width, size_t channels, bang_error *err)
+int bang_image_check(size_t height, size_t width, bang_error *err)
 {
-    size_t shape[3] = {height, width, channels};
     if (height == 0 || width == 0)
         return bang_fail(err, BANG_EDATA, "%zu x %zu pixels: there is nothing to see", width,
                          height);
     if (height > BANG_IMAGE_PIXELS_MAX / width)
         return bang_fail(err, BANG_EDATA, "%zu x %zu pixels: more than %d are refused", width,
                          height, BANG_IMAGE_PIXELS_MAX);
-    return bang_array_init(out, BANG_U8, 3, shape, err);
+    return 0;
+}
+
+int bang_image_init(bang_array *out, size_t height, size_t width, size_t channels, bang_error *err)
+{
+    size_t shape[3] = {height, width, channels};
+    int rc = bang_image_check(height, width, err);
+    return rc < 0 ? rc : bang_array_init(out, BANG_U8, 3, shape, err);
 }
 
 static int starts_with(const uint8_t *data, size_t size, size_t at, const char *magic, size_t count)

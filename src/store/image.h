@@ -10,7 +10,9 @@ int bang_jpeg_decode(bang_array *out, const uint8_t *data, size_t size, bang_err
 int bang_png_decode(bang_array *out, const uint8_t *data, size_t size, bang_error *err);
 int bang_webp_decode(bang_array *out, const uint8_t *data, size_t size, bang_error *err);
 
-/* Zeroed memory for a picture, if it is not too large. */
+/* Is it not too large? */
+int bang_image_check(size_t height, size_t width, bang_error *err);
+/* Zeroed memory for such a picture. */
 int bang_image_init(bang_array *out, size_t height, size_t width, size_t channels, bang_error *err);
 
 #endif

@@ -60,6 +60,19 @@ static int decompress(tjhandle handle, const bang_array *to, int format, const u
     return fail(handle, data, size, err);
 }
 
+/* Huffman codes need a bit or more for each 8 x 8 block, so that a byte holds 512 pixels at
+ * most; a small file that says it holds a large picture would cost memory for nothing. Of small
+ * ones nobody asks: bytes may be missing, or coded in another way. */
+static int check_size(size_t width, size_t height, size_t size, bang_error *err)
+{
+    enum { SMALL = 1 << 24, PER_BYTE = 1024 };
+    int rc = bang_image_check(height, width, err);
+    if (rc < 0 || width * height <= SMALL || width * height / PER_BYTE <= size)
+        return rc;
+    return bang_fail(err, BANG_EDATA, "broken JPEG: %zu x %zu pixels cannot be in %zu bytes", width,
+                     height, size);
+}
+
 static int decode(bang_array *out, bang_array *cmyk, tjhandle handle, const uint8_t *data,
                   size_t size, bang_error *err)
 {
@@ -71,7 +84,9 @@ static int decode(bang_array *out, bang_array *cmyk, tjhandle handle, const uint
         return fail(handle, data, size, err);
     if (width < 1 || height < 1)
         return bang_fail(err, BANG_EDATA, "broken JPEG: it holds no picture");
-    int rc = bang_image_init(out, (size_t)height, (size_t)width, 3, err);
+    int rc = check_size((size_t)width, (size_t)height, size, err);
+    if (rc == 0)
+        rc = bang_image_init(out, (size_t)height, (size_t)width, 3, err);
     if (rc < 0)
         return rc;
     if (space != TJCS_CMYK && space != TJCS_YCCK)

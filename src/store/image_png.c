@@ -82,6 +82,18 @@ static void convert_row(uint8_t *out, const uint8_t *in, size_t width, const str
     }
 }
 
+/* Deflate makes at most 258 bytes of 2 bits: what says that it holds more pixels than that is
+ * refused before memory is asked for. Filter bytes are not counted. */
+static int check_size(const struct decoder *d, size_t width, size_t height, int pixel_bits)
+{
+    enum { EXPANSION = 1032 };
+    int rc = bang_image_check(height, width, d->err);
+    if (rc < 0 || width * height * (size_t)pixel_bits / 8 / EXPANSION <= d->size)
+        return rc;
+    return bang_fail(d->err, BANG_EDATA, "broken PNG: %zu x %zu pixels cannot be in %zu bytes",
+                     width, height, d->size);
+}
+
 /* The header: size, kind, memory. */
 static int begin(struct decoder *d, png_structp png, png_infop info, int *passes)
 {
@@ -95,7 +107,9 @@ static int begin(struct decoder *d, png_structp png, png_infop info, int *passes
     png_set_read_fn(png, d, take);
     png_read_info(png, info);
     png_get_IHDR(png, info, &width, &height, &bits, &kind, &interlace, NULL, NULL);
-    d->code = bang_image_init(d->out, height, width, 3, d->err);
+    d->code = check_size(d, width, height, bits * png_get_channels(png, info));
+    if (d->code == 0)
+        d->code = bang_image_init(d->out, height, width, 3, d->err);
     if (d->code < 0)
         return d->code;
     fill_table(d, png, info, kind, bits);

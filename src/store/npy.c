@@ -140,23 +140,32 @@ int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err)
     return out->failed ? bang_fail_memory(err) : 0;
 }
 
-int bang_npy_write(const char *path, const bang_array *array, bang_error *err)
+int bang_npy_put(bang_file *file, const char *name, const bang_array *array, bang_error *err)
 {
     bang_text header = {0};
-    bang_file *file;
     bang_error why = {0};
     int code = array->dtype == BANG_C64
                    ? bang_fail(&why, BANG_EUSAGE, "arrays of C64 are not written")
                    : bang_npy_header(&header, array, &why);
-    if (code < 0)
-        code = bang_fail(err, code, "%s: %s", path, why.message);
-    else
-        code = bang_file_begin(&file, path, err);
-    if (code == 0) {
+    if (code < 0) {
+        code = bang_fail(err, code, "%s: %s", name, why.message);
+    } else {
         bang_file_write(file, header.data, header.size);
         bang_bytes_write(file, array, 1);
-        code = bang_file_commit(file, err);
     }
     bang_text_release(&header);
+    return code;
+}
+
+int bang_npy_write(const char *path, const bang_array *array, bang_error *err)
+{
+    bang_file *file;
+    int code = bang_file_begin(&file, path, err);
+    if (code < 0)
+        return code;
+    code = bang_npy_put(file, path, array, err);
+    if (code == 0)
+        return bang_file_commit(file, err);
+    bang_file_discard(file);
     return code;
 }

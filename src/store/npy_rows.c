@@ -59,7 +59,7 @@ void bang_npy_rows_add(bang_npy_rows *rows, const float *numbers, size_t count)
     rows->count += count;
 }
 
-int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err)
+int bang_npy_rows_settle(bang_npy_rows *rows, bang_error *err)
 {
     bang_text header = {0};
     int rc = 0;
@@ -71,6 +71,12 @@ int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err)
                            rows->path, rows->expected, rows->count);
     }
     bang_text_release(&header);
+    return rc < 0 ? rc : bang_file_settle(rows->file, err);
+}
+
+int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err)
+{
+    int rc = bang_npy_rows_settle(rows, err);
     if (rc == 0) {
         rc = bang_file_commit(rows->file, err);
         rows->file = NULL;

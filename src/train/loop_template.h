@@ -239,8 +239,12 @@ static int NAME(keep)(RUN *run, const bang_mlp *shape, bang_error *err)
     train_saver_add(&run->saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
     train_saver_add(&run->saver, "step", BANG_U64, 1, &run->step);
     rc = train_saver_load(&run->saver, err);
+    if (rc > 0)
+        rc = train_saver_accept(&run->saver, run->step, run->options->steps, 1, err);
+    if (rc < 0) /* what was loaded says nothing */
+        run->step = 0;
     run->saver.saved = run->step;
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* One batch and what follows it. */

@@ -179,6 +179,18 @@ int train_saver_load(train_saver *saver, bang_error *err)
     return rc < 0 ? rc : 1;
 }
 
+int train_saver_accept(const train_saver *saver, uint64_t step, uint64_t steps, int sound,
+                       bang_error *err)
+{
+    if (step >= 1 && step <= steps && sound)
+        return 0;
+    return bang_fail(err, BANG_EDATA,
+                     "%.300s: is damaged: %sstep %llu of %llu: remove it, or begin anew without "
+                     "resuming",
+                     saver->how->path, sound ? "" : "impossible numbers at ",
+                     (unsigned long long)step, (unsigned long long)steps);
+}
+
 int train_saver_is_due(const train_saver *saver)
 {
     return now() - saver->last >= saver->how->seconds;

@@ -32,6 +32,10 @@ void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, siz
 
 /* Fills the items from the file. 1; 0 if it is not there or not to be resumed. */
 int train_saver_load(train_saver *saver, bang_error *err);
+/* What a file of ours never holds is damage; step is what was loaded, sound what else the caller
+ * has looked at. */
+int train_saver_accept(const train_saver *saver, uint64_t step, uint64_t steps, int sound,
+                       bang_error *err);
 /* 1 when it is time to write. */
 int train_saver_is_due(const train_saver *saver);
 int train_saver_save(train_saver *saver, uint64_t step, bang_error *err);

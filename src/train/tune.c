@@ -133,6 +133,11 @@ static int make_team(tune *run, bang_error *err)
     return rc;
 }
 
+size_t tune_cache_left(const tune *run)
+{
+    return run->options.feed.cache_bytes - (run->feed ? bang_feed_cache(run->feed) : 0);
+}
+
 /* Where pictures come from: a feed, unless their features are kept; and a predictor for the
  * validation set. */
 static int open_sources(tune *run, bang_error *err)
@@ -149,6 +154,7 @@ static int open_sources(tune *run, bang_error *err)
     if (rc < 0 || !run->validation || o->only_head)
         return rc;
     bang_predict_options how = {.feed = o->feed, .threads = run->threads};
+    how.feed.cache_bytes = tune_cache_left(run);
     bang_transform *transform = &how.feed.transform;
     transform->random_crop = transform->flip = 0;
     transform->degrees = transform->color = 0;
@@ -323,6 +329,18 @@ static void release(tune *run)
     free(run->validation_features.known);
     train_saver_release(&run->saver);
     bang_arena_release(&run->arena);
+}
+
+int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const bang_images *images,
+                     const bang_images *validation, const bang_tune_options *options,
+                     bang_error *err)
+{
+    tune run = {.model = model, .images = images, .validation = validation, .options = *options};
+    int rc = check(&run, err);
+    if (rc < 0)
+        return rc;
+    choose_sizes(&run);
+    return tune_state_digest(out, &run, err);
 }
 
 int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_images *validation,

@@ -135,9 +135,14 @@ void tune_head_part(void *context, int t);
 /* Accuracy and loss over kept features. */
 int tune_head_evaluate(double *accuracy, double *loss, tune *run, bang_error *err);
 
+/* Of the memory for prepared pictures, what the training does not take: the validation's. */
+size_t tune_cache_left(const tune *run);
+
 /* Measures on the validation set into run->kept and keeps the best. */
 int tune_evaluate(tune *run, bang_error *err);
 
+/* Of all that the weights at the end depend on; the model is that of the beginning. */
+int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, bang_error *err);
 /* What is saved; loads it when that is asked for. */
 int tune_state_prepare(tune *run, bang_error *err);
 

@@ -59,7 +59,8 @@ static int describe_options(json_t *about, const tune *run)
     return failed | set_real(about, "color", t->color);
 }
 
-/* Labels, names of classes, and of files without their folders: those may move. */
+/* Labels, names of classes, and of files without their folders: those may move. Of what is in
+ * memory, the pixels. */
 static int describe_images(json_t *about, const char *key, const bang_images *images,
                            bang_error *err)
 {
@@ -71,6 +72,17 @@ static int describe_images(json_t *about, const char *key, const bang_images *im
     for (size_t i = 0; images->paths && i < images->count; i++) {
         const char *name = strrchr(images->paths[i], '/');
         bang_text_add(&all, "/%s", name ? name + 1 : images->paths[i]);
+    }
+    char pixels[BANG_DIGEST_TEXT];
+    const bang_array *memory = &images->memory.inputs;
+    if (!images->paths) {
+        int failed = bang_digest_bytes(pixels, memory->data,
+                                       memory->count * bang_dtype_size(memory->dtype), err);
+        if (failed < 0) {
+            bang_text_release(&all);
+            return failed;
+        }
+        bang_text_add(&all, "/%s", pixels);
     }
     int rc =
         all.failed ? bang_fail_memory(err) : train_about_bytes(about, key, all.data, all.size, err);
@@ -95,6 +107,32 @@ static int describe(json_t **out, const tune *run, bang_error *err)
     return rc;
 }
 
+int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, bang_error *err)
+{
+    json_t *about = NULL;
+    int rc = describe(&about, run, err);
+    char *line = rc == 0 ? bang_json_line(about) : NULL;
+    if (rc == 0)
+        rc = line ? bang_digest_bytes(out, line, strlen(line), err) : bang_fail_memory(err);
+    free(line);
+    json_decref(about);
+    return rc;
+}
+
+static int is_count(double value, double most)
+{
+    return value >= 0 && value <= most; /* not of NaN */
+}
+
+/* Numbers that become counts; the others are as good as any. */
+static int is_sound(const tune *run)
+{
+    const tune_kept *kept = &run->kept;
+    return is_count(kept->images, (double)run->options.train.batch) && is_count(kept->pending, 1) &&
+           is_count(kept->best_step, (double)run->step) &&
+           is_count(kept->validation_bad, run->validation ? (double)run->validation->count : 0);
+}
+
 int tune_state_prepare(tune *run, bang_error *err)
 {
     json_t *about = NULL;
@@ -116,6 +154,12 @@ int tune_state_prepare(tune *run, bang_error *err)
     train_saver_add(saver, "kept", BANG_F64, sizeof run->kept / sizeof(double), &run->kept);
     train_saver_add(saver, "step", BANG_U64, 1, &run->step);
     rc = train_saver_load(saver, err);
+    if (rc > 0)
+        rc = train_saver_accept(saver, run->step, run->options.train.steps, is_sound(run), err);
+    if (rc < 0) { /* what was loaded says nothing */
+        run->step = 0;
+        run->kept = (tune_kept){0};
+    }
     saver->saved = run->step;
-    return rc < 0 ? rc : 0;
+    return rc;
 }

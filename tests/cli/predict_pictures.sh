@@ -169,6 +169,9 @@ run predict --model vit.safetensors --model more.safetensors --data nowhere.csv 
 run predict --model vit.safetensors --model small.safetensors --data photos --features -o p.npy
 run predict --model vit.safetensors --activation relu --data photos -o p.npy
 run predict --model y.npy --data photos -o p.npy
+# outputs and labels, or neither
+run predict --model vit.safetensors --data photos -o half.npy --labels /dev/full
+find . -name '*half*'
 
 # perceptron and ViT in one ensemble
 # shellcheck source=/dev/null

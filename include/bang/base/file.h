@@ -29,6 +29,9 @@ int bang_file_descriptor(const bang_file *file);
 /* Puts other bytes in the place of some that were written: a header that says how much
  * followed. -1 where that cannot be done, as the target is no regular file. */
 int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t size);
+/* Brings all that was written to disk, and says what failed so far: of files that belong
+ * together each is settled before the first is committed, which then seldom fails. */
+int bang_file_settle(bang_file *file, bang_error *err);
 /* Syncs, renames and frees; after a failure the target is as it was. */
 int bang_file_commit(bang_file *file, bang_error *err);
 /* Removes what was written and frees; NULL is allowed. */

@@ -47,6 +47,8 @@ int bang_feed_open(bang_feed **out, const bang_images *images, const bang_feed_o
 int bang_feed_ask(bang_feed *feed, const uint32_t *index, size_t count, uint64_t draw,
                   bang_error *err);
 int bang_feed_take(bang_batch *out, bang_feed *feed, bang_error *err);
+/* The most bytes of prepared pictures that it will keep: cache_bytes or less. */
+size_t bang_feed_cache(const bang_feed *feed);
 /* How many different pictures were bad, and the message of the n-th, which names the file. */
 size_t bang_feed_bad_count(const bang_feed *feed);
 const char *bang_feed_bad(const bang_feed *feed, size_t n);

@@ -9,7 +9,7 @@
  * bits the upper 8 are taken, but grey of 16 bits without alpha, which Pillow reads as
  * numbers, is cut at 255: convert such files first. CMYK is taken as inverted, as
  * Adobe writes it. EXIF's rotation is not applied, as Pillow and torchvision do not.
- * Sizes are bounded before memory is asked for.
+ * Sizes are bounded before memory is asked for, also by what so many bytes can hold.
  *
  * A JPEG whose markers end before the end of the image is truncated; bytes too many
  * and blocks that cannot be decoded are overlooked, as every reader does. Of WebP,

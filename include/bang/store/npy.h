@@ -9,6 +9,7 @@
 #ifndef BANG_STORE_NPY_H
 #define BANG_STORE_NPY_H
 
+#include "bang/base/file.h"
 #include "bang/base/text.h"
 #include "bang/tensor/array.h"
 
@@ -19,6 +20,8 @@ int bang_npy_parse(bang_array *out, const void *data, size_t size, const char *n
                    bang_error *err);
 /* Byte for byte as NumPy does; it has no BANG_BF16. */
 int bang_npy_write(const char *path, const bang_array *array, bang_error *err);
+/* The same into a file that was begun; name is for messages. */
+int bang_npy_put(bang_file *file, const char *name, const bang_array *array, bang_error *err);
 /* Appends what stands before the numbers of array, whose data are not looked
  * at: for a writer that makes them piece by piece, little-endian. */
 int bang_npy_header(bang_text *out, const bang_array *array, bang_error *err);
@@ -39,6 +42,8 @@ int bang_npy_rows_begin(bang_npy_rows **out, const char *path, size_t columns, s
 void bang_npy_rows_add(bang_npy_rows *rows, const float *numbers, size_t count);
 /* A number of rows other than expected needs a regular file: a pipe has the header already. */
 int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err);
+/* Before it: brings all to disk, as bang_file_settle does. */
+int bang_npy_rows_settle(bang_npy_rows *rows, bang_error *err);
 /* NULL is allowed. */
 void bang_npy_rows_discard(bang_npy_rows *rows);
 

@@ -14,6 +14,7 @@
 #ifndef BANG_TRAIN_TUNE_H
 #define BANG_TRAIN_TUNE_H
 
+#include "bang/base/digest.h"
 #include "bang/data/feed.h"
 #include "bang/model/vit_file.h"
 #include "bang/train/train.h"
@@ -38,7 +39,8 @@ typedef enum bang_tune_phase {
 
 typedef struct bang_tune_options {
     bang_train_options train; /* progress, step and context unused */
-    bang_feed_options feed;   /* of training; size and channels are the model's */
+    bang_feed_options feed;   /* of training; size and channels are the model's. What its cache
+                               * leaves of cache_bytes is the validation's */
     int only_head;            /* the tower stays; its features are kept if nothing changes them */
     int recompute;            /* less memory, more work */
     int threads;              /* 0: all cores */
@@ -76,5 +78,11 @@ typedef struct bang_tune_result {
  * too. Steps whose pictures were all bad change nothing. */
 int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_images *validation,
                   const bang_tune_options *options, bang_tune_result *result, bang_error *err);
+
+/* What bang_tune_vit would do, as a digest: options, data and model as they are before it. Runs
+ * of the same digest end with the same weights (of files the names count, not the pixels). */
+int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const bang_images *images,
+                     const bang_images *validation, const bang_tune_options *options,
+                     bang_error *err);
 
 #endif
