@@ -134,6 +134,13 @@ int bang_text_fail(bang_text *problems, bang_error *err)
     return rc;
 }
 
+void bang_text_flatten(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 0x7f)
+            *s = '?';
+}
+
 static size_t digits(const char *s)
 {
     return strspn(s, "0123456789");

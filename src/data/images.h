@@ -18,5 +18,8 @@ int bang_images_named(const char *name);
 /* A folder of class folders, or of pictures without classes. */
 int bang_images_folder(bang_images *out, const char *folder, bang_error *err);
 int bang_images_csv(bang_images *out, const char *path, bang_error *err);
+/* The same from its text, which a 0 follows and which is changed; look: files must be there. */
+int bang_images_csv_parse(bang_images *out, char *text, size_t size, const char *path, int look,
+                          bang_error *err);
 
 #endif

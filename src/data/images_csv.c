@@ -43,6 +43,7 @@ static void BANG_PRINTF(3, 4) note(problems *p, size_t line, const char *format,
     p->lines[at] = line;
     vsnprintf(p->what[at], sizeof p->what[at], format, args);
     va_end(args);
+    bang_text_flatten(p->what[at]); /* a field may hold line breaks */
 }
 
 /* A field in quotes, from behind the first one: its end is terminated and *ended the
@@ -280,13 +281,10 @@ static int fail_all(const problems *p, const char *path, bang_error *err)
     return rc;
 }
 
-int bang_images_csv(bang_images *out, const char *path, bang_error *err)
+int bang_images_csv_parse(bang_images *out, char *text, size_t size, const char *path, int look,
+                          bang_error *err)
 {
-    char *text;
-    size_t size;
-    int rc = bang_file_read(&text, &size, path, err);
-    if (rc < 0)
-        return rc;
+    int rc = 0;
     table t = {.list = {.set = out}};
     problems p = {0};
     reader r = {.at = text, .line = 1};
@@ -298,13 +296,24 @@ int bang_images_csv(bang_images *out, const char *path, bang_error *err)
         rc = take_rows(&t, &r, path, &p, err);
         if (rc == 0 && t.count > 0)
             rc = number_labels(&t, &p, err);
-        if (rc == 0)
+        if (rc == 0 && look)
             find_files(&t, &p);
     }
     if (rc == 0 && p.count > 0)
         rc = fail_all(&p, path, err);
     free(t.names);
     free(t.lines);
+    return rc;
+}
+
+int bang_images_csv(bang_images *out, const char *path, bang_error *err)
+{
+    char *text;
+    size_t size;
+    int rc = bang_file_read(&text, &size, path, err);
+    if (rc < 0)
+        return rc;
+    rc = bang_images_csv_parse(out, text, size, path, 1, err);
     free(text);
     return rc;
 }

@@ -113,12 +113,29 @@ static int compare(const char *path, const json_t *old, const json_t *new, bang_
     int rc = 0;
     if (differences.failed)
         rc = bang_fail_memory(err);
-    else if (differences.size)
+    else if (differences.size) {
+        bang_text_flatten(differences.data);
         rc = bang_fail(err, BANG_EUSAGE,
                        "%.300s: is the state of another training: %.600s: use the same options, or "
                        "begin anew without resuming",
                        path, differences.data + 2);
+    }
     bang_text_release(&differences);
+    return rc;
+}
+
+int train_about_accept(const json_t *about, const char *text, const char *path, bang_error *err)
+{
+    json_t *old = NULL;
+    if (!text || bang_json_parse(&old, text, strlen(text), NULL) < 0 || !json_is_object(old)) {
+        json_decref(old);
+        return bang_fail(err, BANG_EDATA,
+                         "%.300s: is no state of a training: name another file for it, or remove "
+                         "this one",
+                         path);
+    }
+    int rc = compare(path, old, about, err);
+    json_decref(old);
     return rc;
 }
 
@@ -127,17 +144,7 @@ static int check(const train_saver *saver, const bang_checkpoint *file, bang_err
 {
     const char *path = saver->how->path;
     const char *text = json_string_value(json_object_get(file->metadata, metadata_key));
-    bang_error why = {0};
-    json_t *old = NULL;
-    if (!text || bang_json_parse(&old, text, strlen(text), &why) < 0 || !json_is_object(old)) {
-        json_decref(old);
-        return bang_fail(err, BANG_EDATA,
-                         "%.300s: is no state of a training: name another file for it, or remove "
-                         "this one",
-                         path);
-    }
-    int rc = compare(path, old, saver->about, err);
-    json_decref(old);
+    int rc = train_about_accept(saver->about, text, path, err);
     for (size_t i = 0; rc == 0 && i < saver->count; i++) {
         const bang_entry *entry = bang_checkpoint_find(file, saver->items[i].name);
         if (!entry || entry->dtype != saver->items[i].dtype ||

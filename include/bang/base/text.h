@@ -31,6 +31,8 @@ void bang_text_release(bang_text *text);
  * and the list as its message, or returns 0 when it is empty. Releases text. */
 int bang_text_fail(bang_text *problems, bang_error *err);
 
+/* Makes one line of what files hold: control characters become '?'. */
+void bang_text_flatten(char *s);
 /* 1 if s ends so. */
 int bang_text_ends_with(const char *s, const char *end);
 
