@@ -89,7 +89,9 @@ static void test_evaluation_and_best(void **state)
         size_t first = 0, evaluations = 0;
         for (size_t i = 0; i < 40; i++) {
             assert_int_equal(s.evaluated[i], (i + 1) % 3 == 0 || i == 39);
-            int better = s.evaluated[i] && (evaluations == 0 || s.accuracy[i] > s.accuracy[first]);
+            int better = s.evaluated[i] && (evaluations == 0 || s.accuracy[i] > s.accuracy[first] ||
+                                            (s.accuracy[i] == s.accuracy[first] &&
+                                             s.validation_loss[i] < s.validation_loss[first]));
             assert_int_equal(s.best[i], better);
             first = better ? i : first;
             evaluations += (size_t)s.evaluated[i];

@@ -96,7 +96,7 @@ static inline bang_tune_options small_options(void)
 /* What the caller of a training hears. */
 typedef struct seen {
     double loss[64], norm[64], rate[64];
-    double accuracy[64];
+    double accuracy[64], validation_loss[64];
     int evaluated[64], best[64];
     size_t images[64], count;
     size_t bad;
@@ -111,6 +111,7 @@ static inline void note_event(void *context, const bang_tune_event *event)
     s->norm[s->count] = event->gradient_norm;
     s->rate[s->count] = event->rate;
     s->accuracy[s->count] = event->accuracy;
+    s->validation_loss[s->count] = event->validation_loss;
     s->evaluated[s->count] = event->evaluated;
     s->best[s->count] = event->best;
     s->images[s->count++] = event->images;
