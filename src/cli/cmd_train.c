@@ -11,10 +11,9 @@ static const char summary[] =
     "for the data. From scratch a ViT has the sizes that are given. A perceptron trains inputs\n"
     "that are equal in all rows as one, which changes rounding only.\n"
     "The state is kept in OUT.state every few minutes and when the run is interrupted; --resume\n"
-    "goes on from there and ends with the same bytes as a run that was not stopped; where a ViT "
-    "of\n"
-    "the same options and data is finished, it does nothing. --seed names the first weights, the\n"
-    "order of the data and all that is changed at random.";
+    "goes on from there and ends with the same bytes as a run that was not stopped; where a\n"
+    "ViT of the same options and data is finished, it does nothing. --seed names the first\n"
+    "weights, the order of the data and all that is changed at random.";
 
 static const char example[] =
     "  bang train --data multicolor --val multicolor:split=test --epochs 5 -o model.safetensors\n"
