@@ -94,7 +94,7 @@ static int train(int argc, char **argv, train_request *r)
         {"mlp-ratio", 0, "R", "new ViT: hidden units / width (4)", cli_read_real, &r->mlp_ratio},
         {"channels", 0, "N", "new ViT: 1 or 3 (the data's)", cli_read_whole, &r->channels},
         PICTURE_OPTIONS(&r->pictures),
-        {"recompute", 0, NULL, "ViT: less memory, a third more work", cli_read_flag, &r->recompute},
+        {"recompute", 0, NULL, "ViT: less memory, a fifth more work", cli_read_flag, &r->recompute},
         {"piece", 0, "N", "ViT: pictures that a thread takes at once (by size)", cli_read_whole,
          &r->piece},
         {"cache", 0, "SIZE", "memory for read pictures, --val gets what is left (1G)",
