@@ -226,4 +226,13 @@ static inline void make_hf_text(bang_tensors *out, const vit_case *c)
     add_named(out, c, "logit_scale", 0, NULL);
 }
 
+/* Writes and releases. */
+static inline void write_tensors(const char *path, bang_tensors *tensors)
+{
+    bang_error err = {0};
+    if (bang_safetensors_write(path, tensors, &err) < 0)
+        fail_msg("%s", err.message);
+    bang_tensors_release(tensors);
+}
+
 #endif

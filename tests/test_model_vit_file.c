@@ -20,14 +20,6 @@ static const vit_case small = {.width = 64,
                                .text_depth = 3,
                                .dtype = BANG_F32};
 
-static void write_tensors(const char *path, bang_tensors *tensors)
-{
-    bang_error err = {0};
-    if (bang_safetensors_write(path, tensors, &err) < 0)
-        fail_msg("%s", err.message);
-    bang_tensors_release(tensors);
-}
-
 static void load(bang_vit_model *out, const char *path, const bang_vit_hints *hints)
 {
     bang_error err = {0};

@@ -18,14 +18,6 @@ static const vit_case small = {.width = 64,
                                .text_depth = 2,
                                .dtype = BANG_F32};
 
-static void write_tensors(const char *path, bang_tensors *tensors)
-{
-    bang_error err = {0};
-    if (bang_safetensors_write(path, tensors, &err) < 0)
-        fail_msg("%s", err.message);
-    bang_tensors_release(tensors);
-}
-
 static void load_clip(bang_vit_model *out, const char *path)
 {
     bang_tensors tensors = {0};

@@ -2,9 +2,7 @@
  * best of several turns counts. PyTorch (Debian's python3-torch with OpenBLAS)
  * runs in processes of its own, one thread each; tests/bench/train_torch.py is
  * its side. */
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,7 @@
 #include "bang/base/random.h"
 #include "bang/data/color.h"
 #include "bang/train/train.h"
-
-extern char **environ;
+#include "peer.h"
 
 enum { TURNS = 5, SHIFTS = 11, MODELS = 4 };
 
@@ -46,50 +43,29 @@ static int report(int rc, const bang_error *err)
 
 /* ---- PyTorch in another process ---- */
 
-typedef struct worker {
-    pid_t process;
-    FILE *in, *out; /* what it reads, what it writes */
-    char about[64];
-} worker;
-
-static int start_worker(worker *w)
+static int start_worker(peer *w)
 {
     const char *source = getenv("BANG_SOURCE");
     char script[1024];
     snprintf(script, sizeof script, "%s/tests/bench/train_torch.py", source ? source : ".");
     char python[] = "/usr/bin/python3", *const line[] = {python, script, NULL};
-    int to[2], from[2]; /* closed in the other worker too: else it would wait for ever */
-    posix_spawn_file_actions_t actions;
-    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 ||
-        posix_spawn_file_actions_init(&actions) != 0)
-        return -1;
-    posix_spawn_file_actions_adddup2(&actions, to[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, from[1], 1);
-    int rc = posix_spawn(&w->process, line[0], &actions, NULL, line, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(to[0]);
-    close(from[1]);
-    w->in = fdopen(to[1], "w");
-    w->out = fdopen(from[0], "r");
-    if (rc != 0 || !w->in || !w->out)
-        return -1;
-    return fscanf(w->out, "ready %63[^\n]", w->about) == 1 ? 0 : -1;
+    return start_peer(w, line);
 }
 
-static void ask_worker(worker *w, int steps)
+static void ask_worker(peer *w, int steps)
 {
     fprintf(w->in, "%d\n", steps);
     fflush(w->in);
 }
 
 /* CPU seconds, or infinity. */
-static double hear_worker(worker *w, double *seconds)
+static double hear_worker(peer *w, double *seconds)
 {
     double cpu;
     return fscanf(w->out, "%lf %lf", &cpu, seconds) == 2 ? cpu : INFINITY;
 }
 
-static void stop_worker(worker *w)
+static void stop_worker(peer *w)
 {
     fclose(w->in);
     fclose(w->out);
@@ -211,7 +187,7 @@ static void verdict(const char *what, double ours, double theirs, double goal, d
 }
 
 /* Steps per core-second: dense and reduced beside PyTorch, in turns. */
-static void compare_one(const set *dense, const set *reduced, worker *torch)
+static void compare_one(const set *dense, const set *reduced, peer *torch)
 {
     enum { DENSE = 150, REDUCED = 3000, TORCH = 60 };
     double best[3] = {INFINITY, INFINITY, INFINITY}, seconds;
@@ -234,7 +210,7 @@ static void compare_one(const set *dense, const set *reduced, worker *torch)
 
 /* Steps per second of wall time: two models at a time beside one process of
  * PyTorch with one thread, and beside two. */
-static void compare_many(const set *reduced, worker *torch, double prepare)
+static void compare_many(const set *reduced, peer *torch, double prepare)
 {
     enum { STEPS = 3000, TORCH = 60, JOB_MODELS = 720, JOB_STEPS = 5000, JOB_SEEDS = 20 };
     bang_error err = {0};
@@ -314,7 +290,7 @@ static int evaluate(const bang_mnist *mnist)
 }
 
 /* Everything that compares with PyTorch. */
-static int compare(const bang_mnist *mnist, worker *torch)
+static int compare(const bang_mnist *mnist, peer *torch)
 {
     bang_error err = {0};
     bang_columns all, groups;
@@ -361,7 +337,7 @@ int main(void)
 {
     bang_error err = {0};
     bang_mnist mnist;
-    worker torch[2] = {{0}};
+    peer torch[2] = {{0}};
     int present = bang_mnist_present();
     if (report(present ? bang_mnist_open(&mnist, &err) : synthetic_digits(&mnist, &err), &err) < 0)
         return 1;

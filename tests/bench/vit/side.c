@@ -1,14 +1,10 @@
 #include "vit.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { NUMBERS = 12, WORDS = NUMBERS + 4 };
 
@@ -54,26 +50,6 @@ int read_job(job *out, int count, char **words)
     return 0;
 }
 
-static int start(side *s, char *const line[])
-{
-    int to[2], from[2]; /* closed in other processes too: else this one would wait for ever */
-    posix_spawn_file_actions_t actions;
-    if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0 ||
-        posix_spawn_file_actions_init(&actions) != 0)
-        return -1;
-    posix_spawn_file_actions_adddup2(&actions, to[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, from[1], 1);
-    int rc = posix_spawn(&s->process, line[0], &actions, NULL, line, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(to[0]);
-    close(from[1]);
-    s->in = fdopen(to[1], "w");
-    s->out = fdopen(from[0], "r");
-    if (rc != 0 || !s->in || !s->out)
-        return -1;
-    return fscanf(s->out, "ready %63[^\n]", s->about) == 1 ? 0 : -1;
-}
-
 int start_ours(side *s, const job *j)
 {
     char program[] = "/proc/self/exe", word[] = "--side";
@@ -84,7 +60,7 @@ int start_ours(side *s, const job *j)
         snprintf(text[i], sizeof text[i], "%" PRIu64, n[i]);
         line[2 + i] = text[i];
     }
-    return start(s, line);
+    return start_peer(s, line);
 }
 
 int start_torch(side *s, const job *j, const char *wait)
@@ -107,7 +83,7 @@ int start_torch(side *s, const job *j, const char *wait)
         setenv("OMP_WAIT_POLICY", wait, 1);
     else
         unsetenv("OMP_WAIT_POLICY");
-    return start(s, line);
+    return start_peer(s, line);
 }
 
 int run_steps(cost *out, side *s, int steps)

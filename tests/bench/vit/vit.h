@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "../peer.h"
 #include "bang/model/vit.h"
 
 /* What one side is to do. */
@@ -48,11 +49,7 @@ double activation_bytes(const job *j);
 
 /* ---- side.c ---- */
 
-typedef struct side {
-    pid_t process;
-    FILE *in, *out; /* what it reads, what it writes */
-    char about[64];
-} side;
+typedef peer side;
 
 /* Starts it and waits until its first step is done. Returns -1 when it cannot. */
 int start_ours(side *s, const job *j);
