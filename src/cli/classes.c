@@ -83,6 +83,14 @@ long classes_find(int64_t *place, const bang_images *set, char *const *names, si
     return found;
 }
 
+int classes_in_order(const bang_images *set, const int64_t *place, size_t outputs)
+{
+    for (size_t i = 0; i < set->classes; i++)
+        if (place[i] >= 0 && place[i] != (int64_t)i)
+            return 0;
+    return set->classes == outputs;
+}
+
 size_t classes_renumber(bang_images *set, const int64_t *place)
 {
     size_t moved = 0;

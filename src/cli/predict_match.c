@@ -127,15 +127,6 @@ static void list_unknown(bang_text *out, const bang_images *set, const int64_t *
         bang_text_add(out, " and %zu more", count - SAID);
 }
 
-/* As many classes as outputs, and none that is found is at another place than its own. */
-static int in_order(const predict_request *r, const int64_t *place)
-{
-    for (size_t i = 0; i < r->set.classes; i++)
-        if (place[i] >= 0 && place[i] != (int64_t)i)
-            return 0;
-    return r->set.classes == r->width;
-}
-
 static void note_order(bang_text *notes, const bang_images *set, const int64_t *place, naming named,
                        long found)
 {
@@ -187,7 +178,7 @@ static void match_folders(cli *c, predict_request *r, bang_text *notes)
             bang_text_add(notes,
                           "classes are found by their names: labels are numbered as the model's "
                           "outputs, not in the order of the folders\n");
-    } else if (in_order(r, place)) {
+    } else if (classes_in_order(set, place, r->width)) {
         r->match = PREDICT_BY_ORDER;
         if (named.count)
             note_order(notes, set, place, named, found);

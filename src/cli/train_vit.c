@@ -102,15 +102,6 @@ static int load_init(vit_job *j, bang_error *err)
     return rc;
 }
 
-/* 1 if the classes that were found by name are where their order puts them. */
-static int in_place(const int64_t *place, size_t classes)
-{
-    for (size_t i = 0; i < classes; i++)
-        if (place[i] >= 0 && place[i] != (int64_t)i)
-            return 0;
-    return 1;
-}
-
 /* Labels as numbers of outputs: by name where all names of the data are among names, (count),
  * else in order unless strict; numbers without names are outputs already, though there may be
  * more outputs. 1 if that can be done. */
@@ -132,7 +123,7 @@ static int number_labels(vit_job *j, bang_images *set, const char *source, char 
                  "outputs, not in the order of the folders",
                  source);
         rc = 1;
-    } else if (rc == 0 && !strict && set->classes == outputs && in_place(place, set->classes)) {
+    } else if (rc == 0 && !strict && classes_in_order(set, place, outputs)) {
         note(j,
              "%s: %ld of %zu classes are named as the head has them: all are taken in order, "
              "the first is its \"%s\"",
