@@ -76,4 +76,7 @@ void train_log_add(train_log *log, json_t *line);
 /* 0, or the first failure. */
 int train_log_end(train_log *log, bang_error *err);
 
+/* What is trained that a checkpoint of this layout holds; of an unknown one a perceptron. */
+train_kind train_kind_of(bang_layout layout);
+
 #endif

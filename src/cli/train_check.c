@@ -36,6 +36,13 @@ static void read_hidden(cli *c, train_request *r)
     }
 }
 
+train_kind train_kind_of(bang_layout layout)
+{
+    return layout == BANG_LAYOUT_VIT                                    ? TRAIN_VIT
+           : layout == BANG_LAYOUT_MLP || layout == BANG_LAYOUT_UNKNOWN ? TRAIN_MLP
+                                                                        : TRAIN_CLIP;
+}
+
 /* What was said, or what the file to begin with holds, or a perceptron. */
 static void read_kind(cli *c, train_request *r)
 {
@@ -54,9 +61,7 @@ static void read_kind(cli *c, train_request *r)
     /* a file that cannot be read is complained about when it is loaded */
     bang_layout layout =
         bang_checkpoint_open(&file, r->init, NULL) < 0 ? BANG_LAYOUT_VIT : bang_layout_guess(file);
-    train_kind holds = layout == BANG_LAYOUT_VIT                                    ? TRAIN_VIT
-                       : layout == BANG_LAYOUT_MLP || layout == BANG_LAYOUT_UNKNOWN ? TRAIN_MLP
-                                                                                    : TRAIN_CLIP;
+    train_kind holds = train_kind_of(layout);
     if (!r->arch)
         r->kind = holds;
     else if (file && known && r->kind == TRAIN_MLP && holds != TRAIN_MLP)

@@ -84,9 +84,7 @@ static int load_init(vit_job *j, bang_error *err)
     if (rc < 0)
         return rc;
     bang_layout layout = bang_layout_guess(file);
-    train_kind kind = layout == BANG_LAYOUT_VIT                                    ? TRAIN_VIT
-                      : layout == BANG_LAYOUT_MLP || layout == BANG_LAYOUT_UNKNOWN ? TRAIN_MLP
-                                                                                   : TRAIN_CLIP;
+    train_kind kind = train_kind_of(layout);
     if (kind != r->kind)
         rc = bang_fail(err, BANG_EUSAGE, "--arch %s: %.300s holds %s", r->arch, r->init,
                        kind == TRAIN_VIT    ? "a vision transformer: say --arch vit"
