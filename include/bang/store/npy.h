@@ -11,7 +11,7 @@
 
 #include "bang/base/file.h"
 #include "bang/base/text.h"
-#include "bang/tensor/array.h"
+#include "bang/tensor/table.h"
 
 /* The caller releases the array. Number types: b1 u1-u8 i1-i8 f2 f4 f8. */
 int bang_npy_read(bang_array *out, const char *path, bang_error *err);
@@ -46,5 +46,23 @@ int bang_npy_rows_commit(bang_npy_rows *rows, bang_error *err);
 int bang_npy_rows_settle(bang_npy_rows *rows, bang_error *err);
 /* NULL is allowed. */
 void bang_npy_rows_discard(bang_npy_rows *rows);
+
+/* A file of two dimensions whose rows are read piece by piece, from any thread: f2 and f4 as
+ * BANG_F32, f8 as BANG_F64, either byte order, C and Fortran order. Integers are refused. The
+ * file is read, not mapped: one that shrinks meanwhile is an error, not a signal.
+ *
+ *     bang_npy_table *logits;
+ *     bang_npy_table_open(&logits, "logits.npy", &err);
+ *     const bang_table *table = bang_npy_table_get(logits);
+ *     bang_npy_table_close(logits);
+ */
+typedef struct bang_npy_table bang_npy_table;
+
+/* The caller closes it. */
+int bang_npy_table_open(bang_npy_table **out, const char *path, bang_error *err);
+/* Borrowed. */
+const bang_table *bang_npy_table_get(const bang_npy_table *table);
+/* NULL is allowed. */
+void bang_npy_table_close(bang_npy_table *table);
 
 #endif
