@@ -11,17 +11,17 @@
 
 /* Which outputs stand for which class: class c has the outputs output[first[c]] ..
  * output[first[c + 1] - 1], at least one, and the largest of their logits. */
-typedef struct bang_columns {
+typedef struct bang_class_outputs {
     size_t classes;
     const uint32_t *first;  /* (classes + 1) */
     const uint32_t *output; /* (first[classes]) */
-} bang_columns;
+} bang_class_outputs;
 
 /* The outputs of one model. */
 typedef struct bang_logits {
-    const bang_table *table;     /* (samples, outputs) */
-    int probabilities;           /* they are: their logarithms are taken, 0 as the least double */
-    const bang_columns *columns; /* NULL: every output is a class */
+    const bang_table *table; /* (samples, outputs) */
+    int probabilities;       /* they are: their logarithms are taken, 0 as the least double */
+    const bang_class_outputs *columns; /* NULL: every output is a class */
 } bang_logits;
 
 /* Classes: of the columns, or all outputs. */

@@ -31,15 +31,15 @@
 
 enum { BANG_MEMBERS_MAX = 64, BANG_PARTS_MAX = 8 };
 
-typedef struct bang_part {
+typedef struct bang_member_part {
     size_t source; /* index into the sources */
     double scale;  /* 1/T */
     double share;
-} bang_part;
+} bang_member_part;
 
 typedef struct bang_member {
     size_t part_count; /* 1 .. BANG_PARTS_MAX */
-    bang_part parts[BANG_PARTS_MAX];
+    bang_member_part parts[BANG_PARTS_MAX];
     int probabilities; /* an ensemble of probabilities; shares should sum to 1 */
     int equal_mass;    /* keep confidences, for bins of equal mass */
 } bang_member;
