@@ -38,9 +38,9 @@ static int check_rows(bang_reader *reader, double *row, bang_error *err)
     int normalised = rows >= 2 && table->columns >= 2;
     for (size_t i = 0; i < runs; i++) {
         size_t count = rows < RUN_ROWS ? rows : RUN_ROWS;
-        /* The last run ends with the table; below 1000 rows runs may overlap a little. */
-        size_t first =
-            runs > 1 ? (size_t)((double)(rows - count) / (double)(runs - 1) * (double)i) : 0;
+        /* Evenly spread, the last ends with the table; of few rows some come twice. */
+        size_t free_rows = rows - count, gaps = runs > 1 ? runs - 1 : 1;
+        size_t first = free_rows / gaps * i + free_rows % gaps * i / gaps;
         int rc = bang_reader_load(reader, first, count, err);
         for (size_t r = first; rc == 0 && r < first + count; r++) {
             normalised = normalised && looks_normalised(reader, r);

@@ -22,7 +22,7 @@ size_t bang_reader_rows(const bang_logits *logits)
 
 static int check_columns(const bang_logits *logits, bang_error *err)
 {
-    const bang_columns *columns = logits->columns;
+    const bang_class_outputs *columns = logits->columns;
     const bang_table *table = logits->table;
     if (columns->classes == 0)
         return bang_fail(err, BANG_EUSAGE, "%s: a choice of no classes", table->name);
@@ -88,7 +88,7 @@ int bang_reader_load(bang_reader *reader, size_t first, size_t count, bang_error
 /* Says which of the outputs that are asked about is not finite. */
 static int fail_finite(const bang_reader *reader, const double *wide, size_t row, bang_error *err)
 {
-    const bang_columns *columns = reader->logits->columns;
+    const bang_class_outputs *columns = reader->logits->columns;
     size_t used = columns ? columns->first[columns->classes] : reader->classes;
     for (size_t i = 0; i < used; i++) {
         size_t column = columns ? columns->output[i] : i;
@@ -123,7 +123,7 @@ static int check_probabilities(const bang_reader *reader, const double *wide, si
 }
 
 /* The largest output of every class; 1 if all of them are finite. */
-static int pick(double *out, const double *wide, const bang_columns *columns)
+static int pick(double *out, const double *wide, const bang_class_outputs *columns)
 {
     int fine = 1;
     for (size_t c = 0; c < columns->classes; c++) {
