@@ -7,8 +7,6 @@
 
 enum { PIECE_BYTES = 256 * 1024 };
 
-/* What the logarithm of no probability at all is: that of the least double. */
-#define LOG_LEAST (-0x1.74385446d71c3p9)
 /* Files of half precision round a sum this far. */
 #define SUM_WITHIN 1e-2
 
@@ -158,7 +156,6 @@ int bang_reader_row(double *out, const bang_reader *reader, size_t row, bang_err
     if (!fine)
         return fail_finite(reader, wide, row, err);
     if (logits->probabilities)
-        for (size_t c = 0; c < reader->classes; c++)
-            out[c] = out[c] > 0 ? log(out[c]) : LOG_LEAST;
+        reader->kernels->logarithms(out, out, reader->classes);
     return 0;
 }
