@@ -119,7 +119,7 @@ static int find_block(block **out, bang_npy_table *t, size_t row, char *scratch,
     if (!b->rows)
         b->rows = malloc(most * line);
     if (!t->pieces)
-        t->pieces = malloc(TOGETHER * PIECE * sizeof(double));
+        t->pieces = malloc(bang_dtype_size(t->table.dtype) * TOGETHER * PIECE);
     if (!b->rows || !t->pieces)
         return bang_fail_memory(err);
     b->first = row - row % most;
