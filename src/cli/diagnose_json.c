@@ -258,10 +258,9 @@ static json_t *scores_of(const bang_alpha_score *scores, size_t count)
 
 static json_t *temperature_of(const bang_diagnosis *d)
 {
-    return d->has_temperature
-               ? json_pack("{so so}", "pre", number(d->temperature[0].temperature), "fine",
-                           number(d->temperature[1].temperature))
-               : json_pack("{sn sn}", "pre", "fine");
+    return d->has_temperature ? json_pack("{so so}", "pre", number(d->temperature[0].temperature),
+                                          "fine", number(d->temperature[1].temperature))
+                              : json_pack("{sn sn}", "pre", "fine");
 }
 
 static void put_samples(json_t *object, const diagnose_result *r, size_t index)
@@ -357,11 +356,10 @@ static json_t *set_of(const diagnose_result *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
     const diagnose_facts *facts = &r->facts[index];
-    json_t *object =
-        json_pack("{so so so so so ss}", "name", text_of(set->name), "n",
-                  count_of(set->tally->counted), "left_out", count_of(facts->left_out), "outputs",
-                  count_of(facts->outputs), "classes", count_of(set->tally->classes), "average",
-                  facts->average);
+    json_t *object = json_pack("{so so so so so ss}", "name", text_of(set->name), "n",
+                               count_of(set->tally->counted), "left_out", count_of(facts->left_out),
+                               "outputs", count_of(facts->outputs), "classes",
+                               count_of(set->tally->classes), "average", facts->average);
     put_calibration(object, set);
     put_groups(object, r, set);
     put(object, "reliability", reliability_of(set));
@@ -391,14 +389,12 @@ static json_t *average_of(const diagnose_result *r)
         put_number(confidence, bang_role_names[role], d->ood_confidence[role]);
         put_number(ece, bang_role_names[role], d->ood_ece[role]);
     }
-    json_t *object =
-        json_pack("{so so so so so so so so so}", "sets", count_of(d->ood_count), "accuracy",
-                  accuracy, "confidence", confidence, "ece", ece, "improvement",
-                  number(d->ood[BANG_Q_ALL].value), "false_false_true",
-                  number(d->ood[BANG_Q_FFT].value), "true_true_false",
-                  number(d->ood[BANG_Q_TTF].value), "improve_contribution",
-                  contributions_of(d->ood), "corrected_ratio",
-                  number(d->ood[BANG_Q_CORRECTED].value));
+    json_t *object = json_pack(
+        "{so so so so so so so so so}", "sets", count_of(d->ood_count), "accuracy", accuracy,
+        "confidence", confidence, "ece", ece, "improvement", number(d->ood[BANG_Q_ALL].value),
+        "false_false_true", number(d->ood[BANG_Q_FFT].value), "true_true_false",
+        number(d->ood[BANG_Q_TTF].value), "improve_contribution", contributions_of(d->ood),
+        "corrected_ratio", number(d->ood[BANG_Q_CORRECTED].value));
     put(object, "differences", differences_of(NULL, d->ood));
     put(object, "intervals", intervals_of(r, any, d->ood));
     return object;
@@ -412,13 +408,13 @@ static json_t *rules_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
         if (!c->known)
             continue;
         json_array_append_new(
-            list, json_pack("{ss so so so so so so so so so}", "rule", bang_rule_names[i], "alpha",
-                            number(c->alpha), "nearest", number(with->wse[c->nearest].alpha),
-                            "accuracy_id", number(c->id.value), "accuracy_ood",
-                            number(c->ood.value), "low", number(c->ood.interval.low), "high",
-                            number(c->ood.interval.high), "cost", number(c->cost.value), "cost_low",
-                            number(c->cost.interval.low), "cost_high",
-                            number(c->cost.interval.high)));
+            list,
+            json_pack("{ss so so so so so so so so so}", "rule", bang_rule_names[i], "alpha",
+                      number(c->alpha), "nearest", number(with->wse[c->nearest].alpha),
+                      "accuracy_id", number(c->id.value), "accuracy_ood", number(c->ood.value),
+                      "low", number(c->ood.interval.low), "high", number(c->ood.interval.high),
+                      "cost", number(c->cost.value), "cost_low", number(c->cost.interval.low),
+                      "cost_high", number(c->cost.interval.high)));
     }
     return list;
 }
@@ -431,7 +427,7 @@ static json_t *alpha_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
     return json_pack("{so so}", "alphas", alphas, "rules", rules_of(d, with));
 }
 
-static json_t *band_of(const diagnose_curve *c)
+static json_t *band_of(const diagnose_fit *c)
 {
     json_t *fine = json_array(), *avg = json_array(), *low = json_array(), *high = json_array();
     for (size_t i = 0; i < c->band_count; i++) {
@@ -446,7 +442,7 @@ static json_t *band_of(const diagnose_curve *c)
 
 static json_t *curve_of(const diagnose_result *r)
 {
-    const diagnose_curve *c = r->curve;
+    const diagnose_fit *c = r->curve;
     json_t *points = json_array(), *highlights = json_array();
     for (size_t i = 0; i < c->count; i++)
         json_array_append_new(points, json_pack("{so so so}", "name", text_of(c->points[i].name),
