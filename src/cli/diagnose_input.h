@@ -60,9 +60,9 @@ typedef struct diagnose_input {
     size_t left_out; /* rows whose label is none of the classes */
     diagnose_average average;
     int has_subset;
-    bang_columns columns; /* of the subset; owned */
-    char **class_names;   /* (classes), of the class names or the class map; or NULL */
-    bang_label *labels;   /* (rows), or NULL */
+    bang_class_outputs columns; /* of the subset; owned */
+    char **class_names;         /* (classes), of the class names or the class map; or NULL */
+    bang_label *labels;         /* (rows), or NULL */
     bang_npy_table *pre, *fine, *avg, **at; /* avg: NULL where it is not given */
     size_t at_count;
     bang_logits *at_logits; /* (at_count) */

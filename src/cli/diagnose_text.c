@@ -5,7 +5,7 @@
 
 #include "diagnose.h"
 
-enum { NAME = 26 }; /* columns of a model's name */
+enum { NAME = 26, WIDTH = 100 }; /* columns: of a model's name, of a line */
 
 static void format_percent(char out[32], double value)
 {
@@ -274,6 +274,21 @@ static void print_set(const diagnose_result *r, size_t index)
         diagnose_print_list(r, index);
 }
 
+/* Lines of at most 100 columns, broken at blanks. */
+static void print_wrapped(const char *text)
+{
+    while (*text) {
+        size_t line = strcspn(text, "\n"), end = line, used = 0;
+        for (size_t i = 0, last = 0; i < line && used <= WIDTH; i++) {
+            used += ((unsigned char)text[i] & 0xC0) != 0x80;
+            last = text[i] == ' ' ? i : last;
+            end = used > WIDTH && last ? last : line;
+        }
+        printf("%.*s\n", (int)end, text);
+        text += end + (text[end] != '\0');
+    }
+}
+
 void diagnose_print(const diagnose_result *r)
 {
     bang_text said = {0};
@@ -292,7 +307,9 @@ void diagnose_print(const diagnose_result *r)
     if (r->curve)
         diagnose_print_curve(r);
     diagnose_sentences(&said, r);
-    if (said.size)
-        printf("\n%s", said.data);
+    if (said.size) {
+        putchar('\n');
+        print_wrapped(said.data);
+    }
     bang_text_release(&said);
 }
