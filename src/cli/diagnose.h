@@ -25,7 +25,7 @@ typedef struct diagnose_band {
     bang_curve_point at;
 } diagnose_band;
 
-typedef struct diagnose_curve {
+typedef struct diagnose_fit {
     bang_curve fit;
     size_t count;
     diagnose_point *points; /* (count) that were fitted, as the file has them */
@@ -33,7 +33,7 @@ typedef struct diagnose_curve {
     diagnose_highlight *highlights; /* (highlight_count) in the order of the options */
     size_t band_count;
     diagnose_band *band; /* (band_count) x ascending, from the least to the largest of all points */
-} diagnose_curve;
+} diagnose_fit;
 
 /* What a diagnosis does not know about a set. */
 typedef struct diagnose_facts {
@@ -47,7 +47,7 @@ typedef struct diagnose_facts {
 typedef struct diagnose_result {
     const bang_diagnosis *found;   /* NULL: the curve alone */
     const diagnose_facts *facts;   /* (found->set_count) */
-    const diagnose_curve *curve;   /* or NULL */
+    const diagnose_fit *curve;     /* or NULL */
     double level;                  /* of the intervals */
     size_t replicates;             /* of the bootstrap; 0: intervals are NaN */
     int bins;                      /* of calibration, both kinds */
@@ -70,6 +70,13 @@ int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *
 
 /* What they share. */
 
+/* McNemar's test for a difference of accuracies; -1 where one of the two was not scored, or
+ * without labels. */
+int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quantity difference);
+/* Accuracy within a class; NaN where it has no samples. Needs by_class. */
+double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role);
+/* The first set that has averages at alphas, or NULL. */
+const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
 /* An interval around a difference that excludes 0. NaN: no. */
 int diagnose_is_real(const bang_estimate *difference);
 /* "PM", "FM", "AM", "OSE", ...: roles for people. A set without an average has none called AM. */
