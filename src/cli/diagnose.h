@@ -4,7 +4,52 @@
 
 #include "bang/measure/curve.h"
 #include "bang/measure/diagnosis.h"
-#include "cli.h"
+#include "diagnose_input.h"
+
+/* The options of one set. */
+typedef struct diagnose_block {
+    diagnose_set_request set; /* what diagnose_input.h asks for; its name and at: once checked */
+    const char *name;         /* as typed */
+    size_t at_typed_count;
+    const char **at_typed; /* (at_typed_count) ALPHA=FILE, or a name with {alpha} */
+    diagnose_at *at;       /* (set.at_count) owned, with their paths */
+} diagnose_block;
+
+/* What was asked for. */
+typedef struct diagnose_request {
+    /* as typed */
+    size_t block_count;
+    diagnose_block *blocks; /* (block_count) the first one stands before any --set */
+    const char *id, *fit, *temperature, *weights, *alphas, *list, *files;
+    const char *label_numbers, *class_names, *curve, *html, *csv;
+    size_t highlight_count;
+    const char **highlights; /* (highlight_count) */
+    int64_t bins, replicates;
+    double level;
+    int probabilities, by_class;
+    /* after diagnose_check */
+    diagnose_set_request *sets; /* (set_count) of the blocks that are sets */
+    size_t set_count;
+    diagnose_input_options input;
+    bang_diagnosis_options options;
+    double *at_alphas;  /* (options.alpha_count) */
+    double *ose_alphas; /* (options.ose_count) */
+} diagnose_request;
+
+/* Where the readers of the option table write to. */
+int diagnose_read_set(void *request, const char *value, bang_error *err);
+int diagnose_read_at(void *request, const char *value, bang_error *err);
+int diagnose_read_highlight(void *request, const char *value, bang_error *err);
+/* An option of the last set: the place of its path in diagnose_block. */
+typedef struct diagnose_field {
+    diagnose_request *request;
+    size_t offset;
+} diagnose_field;
+int diagnose_read_field(void *field, const char *value, bang_error *err);
+
+/* From what was typed to what it means; says through c what is wrong. Opens no file. */
+void diagnose_check(cli *c, diagnose_request *r);
+void diagnose_request_release(diagnose_request *r);
 
 /* A fine-tuned model and its average: one point of the curve; accuracies as fractions. */
 typedef struct diagnose_point {
@@ -45,22 +90,35 @@ typedef struct diagnose_facts {
 } diagnose_facts;
 
 typedef struct diagnose_result {
-    const bang_diagnosis *found;   /* NULL: the curve alone */
-    const diagnose_facts *facts;   /* (found->set_count) */
-    const diagnose_fit *curve;     /* or NULL */
-    double level;                  /* of the intervals */
-    size_t replicates;             /* of the bootstrap; 0: intervals are NaN */
-    int bins;                      /* of calibration, both kinds */
-    double weights[2];             /* of PM and FM in the OSE */
-    size_t alpha_count;            /* averages at alphas, as given; 0: none */
-    const double *alphas;          /* (alpha_count) */
-    const char *const *alpha_text; /* (alpha_count) as typed */
-    size_t ose_count;              /* further OSEs */
-    const double *ose_alphas;      /* (ose_count) */
-    unsigned listed;               /* bit g: samples of group g were asked for */
+    const bang_diagnosis *found; /* NULL: the curve alone */
+    const diagnose_facts *facts; /* (found->set_count) */
+    const diagnose_fit *curve;   /* or NULL */
+    double level;                /* of the intervals */
+    size_t replicates;           /* of the bootstrap; 0: intervals are NaN */
+    int bins;                    /* of calibration, both kinds */
+    double weights[2];           /* of PM and FM in the OSE */
+    size_t ose_count;            /* further OSEs */
+    const double *ose_alphas;    /* (ose_count) */
+    unsigned listed;             /* bit g: samples of group g were asked for */
     int by_class;
     bang_text notes; /* a line each: what a reader should know about the input */
 } diagnose_result;
+
+/* Fits the curve to the points that are not highlighted; the caller releases out in any case. A
+ * highlight that is not there is an error. */
+int diagnose_fit_curve(diagnose_fit *out, const diagnose_curve *points,
+                       const diagnose_request *request, bang_error *err);
+void diagnose_fit_release(diagnose_fit *fit);
+
+/* What --files calls the rows of a set; says through c what is wrong. Released with
+ * diagnose_files_release. */
+typedef struct diagnose_files {
+    size_t count;
+    char **names; /* (count) */
+    char *text;   /* they point into it, or NULL: each is owned */
+} diagnose_files;
+void diagnose_files_read(diagnose_files *out, const char *path, size_t rows, cli *c);
+void diagnose_files_release(diagnose_files *files);
 
 /* The ways to tell it. */
 json_t *diagnose_json(const diagnose_result *r);
@@ -68,7 +126,22 @@ void diagnose_print(const diagnose_result *r);
 int diagnose_write_csv(const char *path, const diagnose_result *r, bang_error *err);
 int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err);
 
+/* Parts of the text. */
+void diagnose_print_sets(const diagnose_result *r);  /* all sets beside each other */
+void diagnose_print_alpha(const diagnose_result *r); /* temperatures, and which alpha */
+void diagnose_print_list(const diagnose_result *r, size_t set);
+void diagnose_print_classes(const diagnose_result *r, size_t set);
+void diagnose_print_curve(const diagnose_result *r);
+
 /* What they share. */
+
+/* What is measured of every role, by its key in JSON and CSV; the last has no key. */
+typedef struct diagnose_measure {
+    const char *key;
+    int roles; /* of the first so many */
+    double (*of)(const bang_set_diagnosis *set, bang_role role);
+} diagnose_measure;
+extern const diagnose_measure diagnose_measures[];
 
 /* McNemar's test for a difference of accuracies; -1 where one of the two was not scored, or
  * without labels. */
@@ -79,8 +152,18 @@ double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
 /* An interval around a difference that excludes 0. NaN: no. */
 int diagnose_is_real(const bang_estimate *difference);
-/* "PM", "FM", "AM", "OSE", ...: roles for people. A set without an average has none called AM. */
+/* "real", "may be chance", or "" without an interval. */
+const char *diagnose_verdict(const bang_estimate *difference);
+/* "PM", "FM", "AM", "OSE", ...: roles for people. */
 const char *diagnose_role_title(bang_role role);
+/* "+1.9", a fraction in points with its sign; "-" for a NaN. */
+const char *diagnose_points(char out[32], double value);
+/* " [+1.2, +2.6]", or "" without an interval. */
+const char *diagnose_range(char out[64], const bang_estimate *e);
+/* Which rule to follow: of those with a known cost the cheapest, the oracle aside; without OOD
+ * labels balanced confidence on the OOD sets, else ID accuracy, else the first that is known.
+ * -1: none is. */
+int diagnose_advised(const bang_diagnosis *found);
 /* Adds the closing sentences, one a line, computed from the numbers: what helps, whether it is
  * real, what may be tried. For text and page alike. */
 void diagnose_sentences(bang_text *out, const diagnose_result *r);

@@ -43,70 +43,18 @@ static json_t *interval_of(const bang_estimate *e)
     return json_pack("[oo]", number(e->interval.low), number(e->interval.high));
 }
 
-typedef double (*role_value)(const bang_set_diagnosis *set, bang_role role);
-
 static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
 {
     return set->of[BANG_Q_ACCURACY + role].value;
 }
 
-static double confidence_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->tally->of[set->member[role]].confidence;
-}
-
-static double gap_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return confidence_of(set, role) - accuracy_of(set, role);
-}
-
-static double ece_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->width[role].ece;
-}
-
-static double mce_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->width[role].mce;
-}
-
-static double rms_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->width[role].rms;
-}
-
-static double ece_mass_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->mass[role].ece;
-}
-
-static double mce_mass_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->mass[role].mce;
-}
-
-static double rms_mass_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->mass[role].rms;
-}
-
-static double nll_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->tally->of[set->member[role]].nll;
-}
-
-static double brier_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->tally->of[set->member[role]].brier;
-}
-
-/* {"pre": .., "fine": .., ...} of the first `roles` that were scored. */
-static json_t *by_role(const bang_set_diagnosis *set, int roles, role_value value)
+/* {"pre": .., "fine": .., ...} of the roles that were scored. */
+static json_t *by_role(const bang_set_diagnosis *set, const diagnose_measure *measure)
 {
     json_t *object = json_object();
-    for (int r = 0; r < roles; r++)
+    for (int r = 0; r < measure->roles; r++)
         if (set->member[r] >= 0)
-            put_number(object, bang_role_names[r], value(set, (bang_role)r));
+            put_number(object, bang_role_names[r], measure->of(set, (bang_role)r));
     return object;
 }
 
@@ -321,21 +269,6 @@ static json_t *classes_of(const diagnose_result *r, size_t index)
     return list;
 }
 
-static void put_calibration(json_t *object, const bang_set_diagnosis *set)
-{
-    put(object, "accuracy", by_role(set, BANG_ROLES, accuracy_of));
-    put(object, "confidence", by_role(set, BANG_ROLES, confidence_of));
-    put(object, "gap", by_role(set, BANG_ROLES, gap_of));
-    put(object, "ece", by_role(set, BANG_ROLES, ece_of));
-    put(object, "mce", by_role(set, BANG_ROLES, mce_of));
-    put(object, "rms", by_role(set, BANG_ROLES, rms_of));
-    put(object, "ece_equal_mass", by_role(set, BANG_OSE + 1, ece_mass_of));
-    put(object, "mce_equal_mass", by_role(set, BANG_OSE + 1, mce_mass_of));
-    put(object, "rms_equal_mass", by_role(set, BANG_OSE + 1, rms_mass_of));
-    put(object, "nll", by_role(set, BANG_ROLES, nll_of));
-    put(object, "brier", by_role(set, BANG_ROLES, brier_of));
-}
-
 static void put_groups(json_t *object, const diagnose_result *r, const bang_set_diagnosis *set)
 {
     put(object, "groups", groups_of(set));
@@ -360,7 +293,8 @@ static json_t *set_of(const diagnose_result *r, size_t index)
                                count_of(set->tally->counted), "left_out", count_of(facts->left_out),
                                "outputs", count_of(facts->outputs), "classes",
                                count_of(set->tally->classes), "average", facts->average);
-    put_calibration(object, set);
+    for (const diagnose_measure *m = diagnose_measures; m->key; m++)
+        put(object, m->key, by_role(set, m));
     put_groups(object, r, set);
     put(object, "reliability", reliability_of(set));
     put(object, "balance",
