@@ -93,6 +93,8 @@ typedef struct bang_diagnosis_set {
 
 /* More would need more memory than it tells: a replicate is a number for every quantity. */
 enum { BANG_REPLICATES_MAX = 1000000 };
+/* Averages at alphas and further OSEs together. */
+enum { BANG_ALPHAS_MAX = BANG_MEMBERS_MAX - BANG_ROLES };
 
 typedef struct bang_diagnosis_options {
     int bins;
@@ -195,7 +197,9 @@ typedef struct bang_diagnosis {
     bang_choice choices[BANG_RULES]; /* none known where no set has averages at the alphas */
 } bang_diagnosis;
 
-/* The caller frees it. The sets' names, tables and labels must stay until then. */
+/* The caller frees it. The sets' names, tables and labels must stay until then. All that is wrong
+ * with sets and options is told at once; whether logits are logits is for bang_logits_check to
+ * say. */
 int bang_diagnose(bang_diagnosis **out, const bang_diagnosis_set *sets, size_t count,
                   const bang_diagnosis_options *options, bang_error *err);
 /* NULL is allowed. */
