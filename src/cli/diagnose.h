@@ -104,8 +104,11 @@ typedef struct diagnose_result {
     bang_text notes; /* a line each: what a reader should know about the input */
 } diagnose_result;
 
-/* Fits the curve to the points that are not highlighted; the caller releases out in any case. A
- * highlight that is not there is an error. */
+/* Says through c which highlights are no points, or are there twice. */
+void diagnose_check_highlights(cli *c, const diagnose_curve *points,
+                               const diagnose_request *request);
+/* Fits the curve to the points that are not highlighted. The caller releases out in any case; its
+ * names are those of points. */
 int diagnose_fit_curve(diagnose_fit *out, const diagnose_curve *points,
                        const diagnose_request *request, bang_error *err);
 void diagnose_fit_release(diagnose_fit *fit);

@@ -76,8 +76,8 @@
  * "plus", "cross", "star".
  *
  * null is a dash in a table, a gap in lines, a blank cell in a heat map, a name
- * without a bar or column and no point in a scatter. An entry that cannot be shown leaves a note that says why,
- * and the rest follows.
+ * without a bar or column and no point in a scatter. An entry that cannot be shown leaves a note
+ * that says why, and the rest follows.
  *
  * Records stand in the order of the file under the headings of their
  * "section" (a string); one without "show" is listed by key only. A folder
