@@ -301,11 +301,11 @@ static const char *const rule_needs[BANG_RULES] = {
     [BANG_RULE_ORACLE] = "OOD labels: not to be had in practice",
 };
 static const char *const rule_titles[BANG_RULES] = {
-    [BANG_RULE_ID_ACCURACY] = "best accuracy in distribution",
-    [BANG_RULE_BALANCE_OOD] = "balanced confidence, OOD",
-    [BANG_RULE_BALANCE_ID] = "balanced confidence, ID",
+    [BANG_RULE_ID_ACCURACY] = "best ID accuracy",
+    [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
+    [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
     [BANG_RULE_HALF] = "one half",
-    [BANG_RULE_ORACLE] = "best accuracy OOD (oracle)",
+    [BANG_RULE_ORACLE] = "best OOD accuracy (oracle)",
 };
 
 static void add_choices(diagnose_page *p)
@@ -313,29 +313,24 @@ static void add_choices(diagnose_page *p)
     static const char *const columns[] = {
         "rule", "needs", "alpha", "measured at", "accuracy ID", "accuracy OOD", "cost, points"};
     const bang_diagnosis *found = p->r->found;
-    json_t *table = NULL;
+    const bang_set_diagnosis *with = diagnose_with_averages(found);
+    if (!with || diagnose_advised(found) < 0)
+        return;
+    json_t *table =
+        page_table(p, "Ways to choose alpha.", columns, sizeof columns / sizeof *columns);
     for (int rule = 0; rule < BANG_RULES; rule++) {
         const bang_choice *choice = &found->choices[rule];
-        double nearest = NAN;
         if (!choice->known)
             continue;
-        for (size_t i = 0; i < found->set_count; i++)
-            if (choice->nearest < found->sets[i].wse_count)
-                nearest = found->sets[i].wse[choice->nearest].alpha;
-        if (!table)
-            table =
-                page_table(p, "Ways to choose alpha.", columns, sizeof columns / sizeof *columns);
         json_t *row = page_row(p, table);
         page_put(p, row, json_string(rule_titles[rule]));
         page_put(p, row, json_string(rule_needs[rule]));
         page_put(p, row, bang_json_number(choice->alpha));
-        page_put(p, row, bang_json_number(nearest));
+        page_put(p, row, bang_json_number(with->wse[choice->nearest].alpha));
         page_put(p, row, page_estimate(&choice->id, 0));
         page_put(p, row, page_estimate(&choice->ood, 0));
         page_put(p, row, page_estimate(&choice->cost, 0));
     }
-    if (!table)
-        return;
     page_set(p, table, "decimals", json_pack("[nninnnn]", 3));
     page_note(p, table,
               "Accuracies in per cent, at the measured alpha nearest to the rule's. Cost: what the "
@@ -377,16 +372,15 @@ static void add_balance(diagnose_page *p)
 
 void page_advice(diagnose_page *p)
 {
-    const bang_choice *balance = &p->r->found->choices[BANG_RULE_BALANCE_OOD];
-    const bang_choice *accuracy = &p->r->found->choices[BANG_RULE_ID_ACCURACY];
-    const bang_choice *chosen = balance->known ? balance : accuracy->known ? accuracy : NULL;
+    const bang_diagnosis *found = p->r->found;
+    const bang_set_diagnosis *with = diagnose_with_averages(found);
+    int advised = diagnose_advised(found);
     add_choices(p);
-    add_balance(p);
-    if (chosen)
+    if (with && advised >= 0)
         page_paragraph(
             p,
-            "To write the average at the alpha of the rule \u201c%s\u201d: bang average "
-            "PRE FINE --alpha %.3g -o OUT",
-            rule_titles[chosen == balance ? BANG_RULE_BALANCE_OOD : BANG_RULE_ID_ACCURACY],
-            chosen->alpha);
+            "To write the average by the rule \u201c%s\u201d: bang average PM FM --alpha "
+            "%g -o AM",
+            rule_titles[advised], with->wse[found->choices[advised].nearest].alpha);
+    add_balance(p);
 }
