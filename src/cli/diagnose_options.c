@@ -7,10 +7,6 @@
 #include "diagnose.h"
 #include "networks.h"
 
-/* Scored beside the roles: averages and ensembles at alphas. */
-enum { ALPHAS_MAX = BANG_MEMBERS_MAX - BANG_ROLES };
-#define REPLICATES_MAX 1000000
-
 static diagnose_block *add_block(diagnose_request *r, bang_error *err)
 {
     diagnose_block *blocks = realloc(r->blocks, (r->block_count + 1) * sizeof *blocks);
@@ -234,9 +230,9 @@ static void check_alphas(cli *c, diagnose_request *r)
     r->ose_alphas = alphas.values;
     r->options.ose_alphas = r->ose_alphas;
     r->options.ose_count = alphas.count;
-    if (r->options.alpha_count + alphas.count > ALPHAS_MAX)
+    if (r->options.alpha_count + alphas.count > BANG_ALPHAS_MAX)
         cli_problem(c, "--at and --alphas: %zu alphas together: at most %d are scored at once",
-                    r->options.alpha_count + alphas.count, ALPHAS_MAX);
+                    r->options.alpha_count + alphas.count, BANG_ALPHAS_MAX);
     alphas.values = NULL;
     numbers_release(&alphas);
 }
@@ -383,9 +379,9 @@ static void check_numbers(cli *c, diagnose_request *r)
     bang_diagnosis_options *o = &r->options;
     if (r->bins < 1 || r->bins > BANG_BINS_MAX)
         cli_problem(c, "--bins %lld: must be 1 to %d", (long long)r->bins, BANG_BINS_MAX);
-    if (r->replicates < 0 || r->replicates > REPLICATES_MAX)
+    if (r->replicates < 0 || r->replicates > BANG_REPLICATES_MAX)
         cli_problem(c, "--bootstrap %lld: must be 0 (no intervals) to %d", (long long)r->replicates,
-                    REPLICATES_MAX);
+                    BANG_REPLICATES_MAX);
     if (!(r->level > 0 && r->level < 1))
         cli_problem(c, "--level %g: must be above 0 and below 1, as in 0.95", r->level);
     if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !(o->weights[0] >= 0) ||
