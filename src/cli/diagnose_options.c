@@ -307,16 +307,17 @@ static void update_sets(diagnose_request *r)
         r->sets[i] = r->blocks[skipped + i].set;
 }
 
-/* A set by its name into index; a problem if it is not there. */
-static void find_set(cli *c, const diagnose_request *r, const char *option, const char *name,
-                     size_t *index)
+/* A set by its name into index; a problem, and 0, if it is not there. */
+static int find_set(cli *c, const diagnose_request *r, const char *option, const char *name,
+                    size_t *index)
 {
     for (size_t i = 0; i < r->set_count; i++)
         if (strcmp(r->sets[i].name, name) == 0) {
             *index = i;
-            return;
+            return 1;
         }
     cli_problem(c, "--%s %.80s: there is no such set", option, name);
+    return 0;
 }
 
 static void check_temperature(cli *c, diagnose_request *r)
@@ -325,12 +326,9 @@ static void check_temperature(cli *c, diagnose_request *r)
     o->fitted_on = o->id;
     if (r->fit && strcmp(r->fit, "none") == 0)
         o->fit = 0;
-    else if (r->fit) {
-        find_set(c, r, "fit-temperature", r->fit, &o->fitted_on);
-        if (o->fitted_on < r->set_count && !r->sets[o->fitted_on].labels)
-            cli_problem(c, "--fit-temperature %.80s: the set has no labels: give it --labels",
-                        r->fit);
-    }
+    else if (r->fit && find_set(c, r, "fit-temperature", r->fit, &o->fitted_on) &&
+             !r->sets[o->fitted_on].labels)
+        cli_problem(c, "--fit-temperature %.80s: the set has no labels: give it --labels", r->fit);
     if (!r->temperature)
         return;
     o->fit = 0;
@@ -368,10 +366,11 @@ static void check_list(cli *c, diagnose_request *r)
         cli_problem(c, "--files: names what --list shows: give --list, too");
     if (r->files && r->set_count > 1)
         cli_problem(c, "--files: there are %zu sets: it is for one", r->set_count);
-    for (size_t i = 0; (r->list || r->by_class) && i < r->set_count; i++)
-        if (!r->sets[i].labels)
-            cli_problem(c, "--%s: set %.80s has no labels: give it --labels",
-                        r->list ? "list" : "by-class", r->sets[i].name);
+    int labelled = 0;
+    for (size_t i = 0; i < r->set_count; i++)
+        labelled |= r->sets[i].labels != NULL;
+    if ((r->list || r->by_class) && !labelled)
+        cli_problem(c, "--%s: no set has labels: give --labels", r->list ? "list" : "by-class");
 }
 
 static void check_numbers(cli *c, diagnose_request *r)

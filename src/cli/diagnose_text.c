@@ -268,9 +268,9 @@ static void print_set(const diagnose_result *r, size_t index)
     }
     print_diversity(set);
     print_alphas(r, set);
-    if (r->by_class)
+    if (r->by_class && set->tally->labelled)
         diagnose_print_classes(r, index);
-    if (r->listed)
+    if (r->listed && set->tally->labelled)
         diagnose_print_list(r, index);
 }
 
