@@ -8,6 +8,7 @@
 #define BANG_BANG_H
 
 #include "bang/base/arena.h"
+#include "bang/base/csv.h"
 #include "bang/base/digest.h"
 #include "bang/base/error.h"
 #include "bang/base/file.h"

@@ -1,0 +1,78 @@
+/* Vectors of doubles and their exponential; included by kernels_template.h. */
+#ifndef BANG_SRC_MEASURE_KERNELS_VECTOR_H
+#define BANG_SRC_MEASURE_KERNELS_VECTOR_H
+
+typedef double vector __attribute__((vector_size(VECTOR_BYTES)));
+typedef int64_t whole __attribute__((vector_size(VECTOR_BYTES)));
+typedef double loose __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+/* L numbers are one vector, and P vectors the eight lanes that sums are taken in. */
+enum { L = VECTOR_BYTES / sizeof(double), LANES = 8, P = LANES / L };
+
+static inline vector load(const double *p)
+{
+    return *(const loose *)(const void *)p;
+}
+
+static inline void store(double *p, vector v)
+{
+    *(loose *)(void *)p = v;
+}
+
+static inline vector spread(double x)
+{
+    return x - (vector){0}; /* minus, as x - 0 is x for both zeros */
+}
+
+/* yes where the condition, a comparison of vectors, holds, else no */
+static inline vector choose(whole condition, vector yes, vector no)
+{
+#ifdef __AVX2__
+    return _mm256_blendv_pd(no, yes, (vector)condition);
+#else
+    return (vector)((condition & (whole)yes) | (~condition & (whole)no));
+#endif
+}
+
+/* x > y ? x : y, and so y if one is not a number */
+static inline vector larger(vector x, vector y)
+{
+#ifdef __AVX2__
+    return _mm256_max_pd(x, y);
+#else
+    return choose(x > y, x, y);
+#endif
+}
+
+/* Below it e^x is 0: 2^-1021 is a normal number, and so is what it is multiplied with. */
+#define EXP_LEAST (-708.0)
+
+/* e^x for x <= 0; NaN stays NaN. x = n ln 2 + r with |r| <= ln(2)/2: adding 3 2^51 leaves no bits
+ * for a fraction, and n times the first part of ln 2, of 32 bits, is exact. The polynomial
+ * for (e^r - 1 - r)/r^2 interpolates at Chebyshev's points and leaves 1.6e-17 of e^r. */
+static inline vector exponential(vector x)
+{
+    const vector shift = spread(0x1.8p52);
+    vector shifted = x * 0x1.71547652b82fep0 + shift, n = shifted - shift;
+    vector r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
+    vector r2 = r * r, r4 = r2 * r2;
+    vector a = (r * 0x1.5555555555556p-3 + 0x1.0000000000001p-1) +
+               r2 * (r * 0x1.11111111109b3p-7 + 0x1.5555555553d63p-5);
+    vector b = (r * 0x1.a01a01a7c41d5p-13 + 0x1.6c16c1788bd90p-10) +
+               r2 * (r * 0x1.71de0dae63bb3p-19 + 0x1.a019b90d2ae7ap-16);
+    vector c = r * 0x1.af38a9b0ec855p-26 + 0x1.289185613a3d6p-22;
+    vector y = (r2 * (a + r4 * (b + r4 * c)) + r) + 1;
+    /* The lower bits of shifted are n in two's complement. */
+    y *= (vector)(((whole)shifted + 1023) << 52);
+    return (vector)((whole)y & ~(whole)(x < EXP_LEAST));
+}
+
+/* Lanes are added in one order, whatever the vectors' length. */
+static inline double sum_of(const vector parts[P])
+{
+    double s[LANES];
+    for (size_t p = 0; p < P; p++)
+        store(s + p * L, parts[p]);
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+#endif
