@@ -54,7 +54,7 @@ run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'i
     --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2
 grep -c '</html>' page.html
 head -n 12 all.csv
-cut -d, -f1,2 all.csv | sort | uniq -c | grep -v bin_ | tr -s ' '
+cut -d, -f1,2 all.csv | sort | uniq -c | grep ' \(art\|average OOD\|\),' | tr -s ' '
 bang diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'id/am-{alpha}.npy' \
     --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --at 'art/am-{alpha}.npy' \
     --set ink --labels ink/y.npy --pre ink/pm.npy --fine ink/fm.npy --at 0.2=ink/am-0.2.npy \
@@ -70,7 +70,9 @@ sed -n '/^Classes/,/^Temperatures/p' listed
 bang diagnose --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --list FFT --files names \
     --class-names classes --bootstrap 0 --json |
     $python -c 'import json, sys; all = json.load(sys.stdin); print(all["samples"])
-for sample in all["samples_detail"][:2]: print(sample)'
+for sample in all["samples_detail"][:2]:
+    print(*(sample[k] for k in ("index", "group", "label", "predictions", "names", "file")))
+    print(*("%.4f" % sample[k][m] for k in ("confidence", "margin") for m in ("pre", "fine", "avg")))'
 
 # a subset of the classes; labels are outputs, and those of others left out
 run diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --classes 1,3,4 --label-numbers outputs \
