@@ -1,5 +1,6 @@
 /* One number after the other, with the C library's functions. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "measure/kernels.h"
 
@@ -58,6 +59,125 @@ static void moments(const double *z, size_t count, double top, double scale, dou
     }
 }
 
+static void logarithms(double *out, const double *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = p[i] == 0 ? BANG_LOG_LEAST : log(p[i]);
+}
+
+static void turn_f32(double *out, const float *const rows[BANG_SIDE], size_t count)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++)
+        for (size_t k = 0; k < count; k++)
+            out[BANG_SIDE * k + j] = (double)rows[j][k];
+}
+
+static void turn_f64(double *out, const double *const rows[BANG_SIDE], size_t count)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++)
+        for (size_t k = 0; k < count; k++)
+            out[BANG_SIDE * k + j] = rows[j][k];
+}
+
+static void scan(bang_scan *out, const double *z, size_t count)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        size_t best = 0;
+        for (size_t k = 1; k < count; k++)
+            if (z[BANG_SIDE * k + j] > z[BANG_SIDE * best + j])
+                best = k;
+        out->index[j] = (double)best;
+        out->top[j] = z[BANG_SIDE * best + j];
+        out->second[j] = (double)-INFINITY;
+        for (size_t k = 0; k < count; k++)
+            if (k != best)
+                out->second[j] = fmax(out->second[j], z[BANG_SIDE * k + j]);
+    }
+}
+
+/* Scores the probabilities p of row j, (count). */
+static void score(bang_score *out, size_t j, const double *p, size_t count, size_t best,
+                  double label)
+{
+    size_t class = label > 0 ? (size_t)label : 0;
+    double rival = 0;
+    out->prediction[j] = (double)best;
+    out->confidence[j] = p[best];
+    out->brier[j] = 0;
+    for (size_t k = 0; k < count; k++) {
+        double off = p[k] - (k == class ? 1 : 0);
+        out->brier[j] += off * off;
+        if (k != class)
+            rival = fmax(rival, p[k]);
+    }
+    out->margin[j] = p[class] - rival;
+}
+
+static void soften(bang_score *out, double *e, const double *z, size_t count, const bang_scan *scan,
+                   double scale, const double *label)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        double *p = malloc(count * sizeof *p), sum = 0;
+        size_t class = label[j] > 0 ? (size_t)label[j] : 0;
+        for (size_t k = 0; p && k < count; k++) {
+            p[k] = exp(scale * (z[BANG_SIDE * k + j] - scan->top[j]));
+            sum += p[k];
+            if (e)
+                e[BANG_SIDE * k + j] = p[k];
+        }
+        for (size_t k = 0; p && k < count; k++)
+            p[k] /= sum;
+        if (p)
+            score(out, j, p, count, (size_t)scan->index[j], label[j]);
+        out->nll[j] = log(sum) - scale * (z[BANG_SIDE * class + j] - scan->top[j]);
+        free(p);
+    }
+}
+
+static void blend(bang_score *out, const double *const *e, const double (*factor)[BANG_SIDE],
+                  size_t parts, size_t count, const double *label)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        double *p = calloc(count, sizeof *p);
+        size_t best = 0;
+        for (size_t k = 0; p && k < count; k++) {
+            for (size_t i = 0; i < parts; i++)
+                p[k] += e[i][BANG_SIDE * k + j] * factor[i][j];
+            if (p[k] > p[best])
+                best = k;
+        }
+        if (p) {
+            score(out, j, p, count, best, label[j]);
+            out->nll[j] = -log(p[label[j] > 0 ? (size_t)label[j] : 0]);
+        }
+        free(p);
+    }
+}
+
+static void fold(bang_fold *folds, bang_accord *accords, uint64_t right[BANG_SIDE],
+                 const bang_score *scores, size_t members, const double *label, size_t rows)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++)
+        right[j] = 0;
+    for (size_t j = 0; j < rows; j++) {
+        size_t pair = 0, group;
+        for (size_t m = 0; m < members; m++)
+            right[j] |= (uint64_t)(scores[m].prediction[j] == label[j]) << m;
+        group = 3 - (size_t)((right[j] & 1) << 1 | (right[j] >> 1 & 1));
+        for (size_t m = 0; m < members; m++) {
+            folds[m].confidence[j] += scores[m].confidence[j];
+            folds[m].nll[j] += scores[m].nll[j];
+            folds[m].brier[j] += scores[m].brier[j];
+            folds[m].margin[group][j] += scores[m].margin[j];
+            for (size_t n = m + 1; accords && n < members; n++, pair++) {
+                int same = scores[m].prediction[j] == scores[n].prediction[j];
+                accords[pair].agree[j] += (uint64_t)same;
+                accords[pair].mistake[j] += (uint64_t)(same && !(right[j] >> m & 1));
+            }
+        }
+    }
+}
+
 const bang_measure_kernels bang_measure_naive = {
     .name = "naive",
     .widen = widen,
@@ -66,4 +186,11 @@ const bang_measure_kernels bang_measure_naive = {
     .largest = largest,
     .exponentials = exponentials,
     .moments = moments,
+    .logarithms = logarithms,
+    .turn_f32 = turn_f32,
+    .turn_f64 = turn_f64,
+    .scan = scan,
+    .soften = soften,
+    .blend = blend,
+    .fold = fold,
 };

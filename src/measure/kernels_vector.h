@@ -5,6 +5,8 @@
 typedef double vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t whole __attribute__((vector_size(VECTOR_BYTES)));
 typedef double loose __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t loose_whole __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef uint64_t natural __attribute__((vector_size(VECTOR_BYTES)));
 /* L numbers are one vector, and P vectors the eight lanes that sums are taken in. */
 enum { L = VECTOR_BYTES / sizeof(double), LANES = 8, P = LANES / L };
 
@@ -43,6 +45,16 @@ static inline vector larger(vector x, vector y)
 #endif
 }
 
+/* x < y ? x : y */
+static inline vector smaller(vector x, vector y)
+{
+#ifdef __AVX2__
+    return _mm256_min_pd(x, y);
+#else
+    return choose(x < y, x, y);
+#endif
+}
+
 /* Below it e^x is 0: 2^-1021 is a normal number, and so is what it is multiplied with. */
 #define EXP_LEAST (-708.0)
 
@@ -64,6 +76,30 @@ static inline vector exponential(vector x)
     /* The lower bits of shifted are n in two's complement. */
     y *= (vector)(((whole)shifted + 1023) << 52);
     return (vector)((whole)y & ~(whole)(x < EXP_LEAST));
+}
+
+/* log(x) of x >= 0, and that of the least double for 0; NaN and infinity give NaN. x = 2^n m
+ * with m from sqrt(1/2) to sqrt(2), f = m - 1 and s = f/(2 + f): log(m) = 2 s + s R(s^2) = f - s
+ * (f - R). The polynomial for R(z)/z interpolates at Chebyshev's points and leaves 4.2e-18 of
+ * log(m). */
+static inline vector logarithm(vector x)
+{
+    const int64_t root = 0x3fe6a09e667f3bcd, bias = (int64_t)1024 << 52; /* sqrt(1/2) */
+    whole tiny = (whole)(x < DBL_MIN);
+    whole bits = (whole)choose(tiny, x * 0x1p54, x);
+    whole n = (whole)((natural)(bits - root + bias) >> 52); /* + 1024: not below 0 */
+    vector f = (vector)(bits - ((n - 1024) << 52)) - 1;
+    /* 2^52 + n, as its bits */
+    vector power = (vector)(n | (int64_t)0x4330000000000000) - (0x1p52 + 1024);
+    power -= (vector)(tiny & (whole)spread(54));
+    vector s = f / (f + 2), z = s * s, z2 = z * z;
+    vector a = (z * 0x1.99999999952d7p-2 + 0x1.5555555555558p-1) +
+               z2 * (z * 0x1.c71c62e3f11e6p-3 + 0x1.2492492df281ap-2);
+    vector b = (z * 0x1.39fe51a7c18f9p-3 + 0x1.7462b51cb66b1p-3) + z2 * 0x1.2b5900de53b32p-3;
+    vector r = z * (a + z2 * z2 * b);
+    vector y = power * 0x1.62e42feep-1 + (f - (s * (f - r) - power * 0x1.a39ef35793c76p-33));
+    vector none = choose((whole)(x == 0), spread(BANG_LOG_LEAST), spread((double)NAN));
+    return choose((whole)(x > 0) & (whole)(x < (double)INFINITY), y, none);
 }
 
 /* Lanes are added in one order, whatever the vectors' length. */
