@@ -99,9 +99,9 @@ int bang_csv_is_empty(const bang_csv *csv)
     return csv->count == 1 && !*csv->fields[0];
 }
 
-int bang_csv_find(const bang_csv *csv, const char *name)
+int bang_csv_find(const bang_csv *csv, const char *name, size_t from)
 {
-    for (size_t i = 0; i < csv->count; i++)
+    for (size_t i = from; i < csv->count; i++)
         if (strcasecmp(csv->fields[i], name) == 0)
             return (int)i;
     return -1;

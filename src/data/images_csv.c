@@ -13,7 +13,7 @@ static int find_column(const bang_csv *csv, const char *const names[], size_t co
 {
     int found = -1;
     for (size_t n = 0; found < 0 && n < count; n++)
-        found = bang_csv_find(csv, names[n]);
+        found = bang_csv_find(csv, names[n], 0);
     return found;
 }
 

@@ -36,8 +36,8 @@ void bang_csv_begin(bang_csv *csv, char *text, size_t size);
 int bang_csv_next(bang_csv *csv);
 /* 1 for an empty line. */
 int bang_csv_is_empty(const bang_csv *csv);
-/* Which field has this name, in any case of letters; or -1. */
-int bang_csv_find(const bang_csv *csv, const char *name);
+/* Which field, from the from-th on, has this name, in any case of letters; or -1. */
+int bang_csv_find(const bang_csv *csv, const char *name, size_t from);
 
 void bang_csv_problem(bang_csv *csv, size_t line, const char *format, ...) BANG_PRINTF(3, 4);
 /* 0, or BANG_EDATA with all problems. */
