@@ -114,7 +114,8 @@ static inline void plain_member(plain *out, const case_set *c, const double *a, 
 {
     out->n = 0;
     for (size_t i = 0; i < c->rows; i++) {
-        double z[2][CASE_CLASSES_MAX] = {{0}}, p[2][CASE_CLASSES_MAX], mix[CASE_CLASSES_MAX];
+        double z[2][CASE_CLASSES_MAX] = {{0}}, p[2][CASE_CLASSES_MAX];
+        double mix[CASE_CLASSES_MAX] = {0};
         if (c->set.labels && c->labels[i] < 0)
             continue;
         for (size_t k = 0; k < c->classes; k++) {

@@ -127,7 +127,7 @@ static void compare_groups(const bang_set_diagnosis *set, const plain roles[BANG
     double sums[BANG_PAIRS] = {0}, counts[BANG_PAIRS] = {0};
     size_t groups[BANG_GROUPS] = {0}, total = 0;
     for (size_t i = 0; i < roles[0].n; i++) {
-        size_t pair = (size_t)(2 * !roles[BANG_PRE].right[i] + !roles[BANG_FINE].right[i]);
+        int pair = 2 * !roles[BANG_PRE].right[i] + !roles[BANG_FINE].right[i];
         groups[2 * pair + !roles[BANG_AVG].right[i]]++;
         sums[pair] += roles[BANG_PRE].margin[i] + roles[BANG_FINE].margin[i];
         counts[pair]++;

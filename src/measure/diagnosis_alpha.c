@@ -129,7 +129,9 @@ static double alpha_of(const bang_diagnosis *d, bang_rule rule, const bang_set_d
 static bang_choice choose(const bang_diagnosis *d, bang_rule rule, const bang_set_diagnosis *grid)
 {
     bang_choice choice = {.alpha = NAN, .ood = nothing, .cost = nothing, .id = nothing};
-    double alpha = grid ? alpha_of(d, rule, grid) : NAN;
+    if (!grid)
+        return choice;
+    double alpha = alpha_of(d, rule, grid);
     if (isnan(alpha))
         return choice;
     choice.known = 1;

@@ -22,18 +22,18 @@ const bang_role bang_joint_roles[DIAGNOSIS_JOINT] = {
 
 int bang_quantity_roles(bang_quantity quantity, bang_role *first, bang_role *second)
 {
-    static const bang_role roles[][2] = {
-        [BANG_Q_AVG_PRE - BANG_Q_AVG_PRE] = {BANG_AVG, BANG_PRE},
-        [BANG_Q_AVG_FINE - BANG_Q_AVG_PRE] = {BANG_AVG, BANG_FINE},
-        [BANG_Q_AVG_OSE - BANG_Q_AVG_PRE] = {BANG_AVG, BANG_OSE},
-        [BANG_Q_FINE_PRE - BANG_Q_AVG_PRE] = {BANG_FINE, BANG_PRE},
-        [BANG_Q_SCALED_OSE - BANG_Q_AVG_PRE] = {BANG_OSE_SCALED, BANG_OSE},
-        [BANG_Q_AVG_SCALED - BANG_Q_AVG_PRE] = {BANG_AVG, BANG_OSE_SCALED},
+    static const bang_role roles[BANG_QUANTITIES][2] = {
+        [BANG_Q_AVG_PRE] = {BANG_AVG, BANG_PRE},
+        [BANG_Q_AVG_FINE] = {BANG_AVG, BANG_FINE},
+        [BANG_Q_AVG_OSE] = {BANG_AVG, BANG_OSE},
+        [BANG_Q_FINE_PRE] = {BANG_FINE, BANG_PRE},
+        [BANG_Q_SCALED_OSE] = {BANG_OSE_SCALED, BANG_OSE},
+        [BANG_Q_AVG_SCALED] = {BANG_AVG, BANG_OSE_SCALED},
     };
     if (quantity < BANG_Q_AVG_PRE || quantity > BANG_Q_AVG_SCALED)
         return -1;
-    *first = roles[quantity - BANG_Q_AVG_PRE][0];
-    *second = roles[quantity - BANG_Q_AVG_PRE][1];
+    *first = roles[quantity][0];
+    *second = roles[quantity][1];
     return 0;
 }
 
