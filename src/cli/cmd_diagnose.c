@@ -22,7 +22,7 @@ static const char summary[] =
     "fitted on the ID set. Without --avg the OSE takes the average's place. Without --labels a\n"
     "set tells confidence, agreement and balance only.\n"
     "\n"
-    "Options from --set to --at belong to the set that --set began; several sets have their\n"
+    "Options from --set to --classes belong to the set that --set began; several sets have their\n"
     "options one after the other. --classes before the first --set is for all that have none.\n"
     "A subset is a list 0,3,5-9, a file of numbers (or of names, with --class-names), an .npy\n"
     "of integers, or a map of bang data map; logits are sliced to it, and labels are places in\n"

@@ -136,10 +136,11 @@ static void print_highlight(const diagnose_highlight *h, double level)
     printf("%.1f points %s the curve (standard error %.1f, ", fabs(residual),
            residual < 0 ? "below" : "above", 100 * r->standard_error);
     printf(r->p < 1e-4 ? "p < 0.0001" : "p = %.2g", r->p);
-    printf("): %s\n", r->p < 1 - level ? "real: more than other points scatter"
-                                       : "may be chance: other points scatter as much");
+    printf("): %s\n", r->p >= 1 - level ? "may be chance: other points scatter as much"
+                      : r->outside      ? "more than other points scatter, but"
+                                        : "real: more than other points scatter");
     if (r->outside)
-        puts("Its FM lies outside of the fitted points: the curve is extrapolated there.");
+        puts("its FM lies outside of the fitted points, where the curve is extrapolated");
 }
 
 void diagnose_print_curve(const diagnose_result *r)
@@ -152,7 +153,7 @@ void diagnose_print_curve(const diagnose_result *r)
     if (!isnan(c->fit.r_squared))
         printf(", R^2 %.3f", c->fit.r_squared);
     if (!isnan(c->fit.residual_sd))
-        printf(", points scatter by %.2f points", 100 * c->fit.residual_sd);
+        printf(", residuals %.2f points (standard deviation)", 100 * c->fit.residual_sd);
     putchar('\n');
     print_points(c);
     for (size_t i = 0; i < c->highlight_count; i++)

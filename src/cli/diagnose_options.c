@@ -7,10 +7,6 @@
 #include "diagnose.h"
 #include "networks.h"
 
-/* Scored beside the roles: averages and ensembles at alphas. */
-enum { ALPHAS_MAX = BANG_MEMBERS_MAX - BANG_ROLES };
-#define REPLICATES_MAX 1000000
-
 static diagnose_block *add_block(diagnose_request *r, bang_error *err)
 {
     diagnose_block *blocks = realloc(r->blocks, (r->block_count + 1) * sizeof *blocks);
@@ -234,9 +230,9 @@ static void check_alphas(cli *c, diagnose_request *r)
     r->ose_alphas = alphas.values;
     r->options.ose_alphas = r->ose_alphas;
     r->options.ose_count = alphas.count;
-    if (r->options.alpha_count + alphas.count > ALPHAS_MAX)
+    if (r->options.alpha_count + alphas.count > BANG_ALPHAS_MAX)
         cli_problem(c, "--at and --alphas: %zu alphas together: at most %d are scored at once",
-                    r->options.alpha_count + alphas.count, ALPHAS_MAX);
+                    r->options.alpha_count + alphas.count, BANG_ALPHAS_MAX);
     alphas.values = NULL;
     numbers_release(&alphas);
 }
@@ -311,16 +307,17 @@ static void update_sets(diagnose_request *r)
         r->sets[i] = r->blocks[skipped + i].set;
 }
 
-/* A set by its name into index; a problem if it is not there. */
-static void find_set(cli *c, const diagnose_request *r, const char *option, const char *name,
-                     size_t *index)
+/* A set by its name into index; a problem, and 0, if it is not there. */
+static int find_set(cli *c, const diagnose_request *r, const char *option, const char *name,
+                    size_t *index)
 {
     for (size_t i = 0; i < r->set_count; i++)
         if (strcmp(r->sets[i].name, name) == 0) {
             *index = i;
-            return;
+            return 1;
         }
     cli_problem(c, "--%s %.80s: there is no such set", option, name);
+    return 0;
 }
 
 static void check_temperature(cli *c, diagnose_request *r)
@@ -329,12 +326,9 @@ static void check_temperature(cli *c, diagnose_request *r)
     o->fitted_on = o->id;
     if (r->fit && strcmp(r->fit, "none") == 0)
         o->fit = 0;
-    else if (r->fit) {
-        find_set(c, r, "fit-temperature", r->fit, &o->fitted_on);
-        if (o->fitted_on < r->set_count && !r->sets[o->fitted_on].labels)
-            cli_problem(c, "--fit-temperature %.80s: the set has no labels: give it --labels",
-                        r->fit);
-    }
+    else if (r->fit && find_set(c, r, "fit-temperature", r->fit, &o->fitted_on) &&
+             !r->sets[o->fitted_on].labels)
+        cli_problem(c, "--fit-temperature %.80s: the set has no labels: give it --labels", r->fit);
     if (!r->temperature)
         return;
     o->fit = 0;
@@ -372,10 +366,11 @@ static void check_list(cli *c, diagnose_request *r)
         cli_problem(c, "--files: names what --list shows: give --list, too");
     if (r->files && r->set_count > 1)
         cli_problem(c, "--files: there are %zu sets: it is for one", r->set_count);
-    for (size_t i = 0; (r->list || r->by_class) && i < r->set_count; i++)
-        if (!r->sets[i].labels)
-            cli_problem(c, "--%s: set %.80s has no labels: give it --labels",
-                        r->list ? "list" : "by-class", r->sets[i].name);
+    int labelled = 0;
+    for (size_t i = 0; i < r->set_count; i++)
+        labelled |= r->sets[i].labels != NULL;
+    if ((r->list || r->by_class) && !labelled)
+        cli_problem(c, "--%s: no set has labels: give --labels", r->list ? "list" : "by-class");
 }
 
 static void check_numbers(cli *c, diagnose_request *r)
@@ -383,9 +378,9 @@ static void check_numbers(cli *c, diagnose_request *r)
     bang_diagnosis_options *o = &r->options;
     if (r->bins < 1 || r->bins > BANG_BINS_MAX)
         cli_problem(c, "--bins %lld: must be 1 to %d", (long long)r->bins, BANG_BINS_MAX);
-    if (r->replicates < 0 || r->replicates > REPLICATES_MAX)
+    if (r->replicates < 0 || r->replicates > BANG_REPLICATES_MAX)
         cli_problem(c, "--bootstrap %lld: must be 0 (no intervals) to %d", (long long)r->replicates,
-                    REPLICATES_MAX);
+                    BANG_REPLICATES_MAX);
     if (!(r->level > 0 && r->level < 1))
         cli_problem(c, "--level %g: must be above 0 and below 1, as in 0.95", r->level);
     if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !(o->weights[0] >= 0) ||

@@ -1,11 +1,23 @@
 /* What bang diagnose found, over all sets: one table, temperatures, which alpha. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "diagnose.h"
 
 static const bang_role columns[] = {BANG_PRE, BANG_FINE, BANG_AVG, BANG_OSE, BANG_OSE_SCALED};
+static const char *const titles[2][5] = {{"", "", "", "", "cal."},
+                                         {"PM", "FM", "AM", "OSE", "OSE"}};
 enum { COLUMNS = sizeof columns / sizeof *columns, NAME_LEAST = 11, NAME_MOST = 22 };
+
+/* Where no set has an average, AM would be the OSE once more. */
+static int is_shown(const diagnose_result *r, int column)
+{
+    int any = columns[column] != BANG_AVG;
+    for (size_t i = 0; i < r->found->set_count; i++)
+        any |= r->found->sets[i].has_average;
+    return any;
+}
 
 static void print_percent(double value, int width)
 {
@@ -16,11 +28,13 @@ static void print_percent(double value, int width)
 }
 
 /* The better of both, how much the average is above it, FFT, and gaps of both models. */
-static void print_line(const bang_estimate of[BANG_QUANTITIES], double gap_pre, double gap_fine)
+static void print_line(const diagnose_result *r, const bang_estimate of[BANG_QUANTITIES],
+                       double gap_pre, double gap_fine)
 {
     char points[32], range[64], pre[32], fine[32];
     for (int i = 0; i < COLUMNS; i++)
-        print_percent(of[BANG_Q_ACCURACY + columns[i]].value, 7);
+        if (is_shown(r, i))
+            print_percent(of[BANG_Q_ACCURACY + columns[i]].value, 7);
     printf("  %6s%-16s", diagnose_points(points, of[BANG_Q_ALL].value),
            diagnose_range(range, &of[BANG_Q_ALL]));
     print_percent(of[BANG_Q_FFT].value, 6);
@@ -32,6 +46,30 @@ static double gap_of(const bang_set_diagnosis *set, bang_role role)
     return set->tally->of[set->member[role]].confidence - set->of[BANG_Q_ACCURACY + role].value;
 }
 
+static void print_set_name(const bang_diagnosis *d, size_t index, size_t width)
+{
+    static const char mark[] = " (ID)";
+    size_t room = index == d->id ? width - strlen(mark) : width;
+    size_t size = cli_characters(d->sets[index].name);
+    cli_print_name(d->sets[index].name, size < room ? size : room);
+    printf("%s%*s", index == d->id ? mark : "", (int)(size < room ? room - size : 0), "");
+}
+
+static void print_heading(const diagnose_result *r, int width)
+{
+    for (int line = 0; line < 2; line++) {
+        printf("%-*s", width, line ? "per cent" : "All sets");
+        for (int i = 0; i < COLUMNS; i++)
+            if (is_shown(r, i))
+                printf("%7s", titles[line][i]);
+        printf(line ? "  %-22s%6s  %6s %6s\n" : "  %-22s%6s  %6s\n",
+               line             ? "in points"
+               : is_shown(r, 2) ? "AM - the better"
+                                : "OSE - the better",
+               line ? "FFT" : "", line ? "PM" : "gap", "FM");
+    }
+}
+
 void diagnose_print_sets(const diagnose_result *r)
 {
     const bang_diagnosis *d = r->found;
@@ -41,25 +79,17 @@ void diagnose_print_sets(const diagnose_result *r)
         width = size > width ? size : width;
     }
     width = width > NAME_MOST ? NAME_MOST : width;
-    printf("\n\n%-*s%7s%7s%7s%7s%7s  %-22s%6s  %-13s\n%-*s%7s%7s%7s%7s%7s  %-22s%6s  %6s %6s\n",
-           (int)width, "All sets", "", "", "", "", "cal.", "AM - the better", "", "   gap",
-           (int)width, "per cent", "PM", "FM", "AM", "OSE", "OSE", "in points", "FFT", "PM", "FM");
+    puts("\n");
+    print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
-        if (i == d->id) {
-            cli_print_name(set->name, cli_characters(set->name) > width - 5
-                                          ? width - 5
-                                          : cli_characters(set->name));
-            size_t used =
-                cli_characters(set->name) > width - 5 ? width - 5 : cli_characters(set->name);
-            printf(" (ID)%*s", (int)(width - 5 - used), "");
-        } else
-            cli_print_name(set->name, width);
-        print_line(set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE));
+        print_set_name(d, i, width);
+        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE));
     }
     if (d->ood_count) {
         cli_print_name("average OOD", width);
-        print_line(d->ood, d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
+        print_line(r, d->ood,
+                   d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
                    d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value);
     }
 }
@@ -97,7 +127,7 @@ static void print_balance(const bang_diagnosis *d)
 static void print_rule(const bang_choice *c, const char *title, double nearest)
 {
     char range[64], cost[32], cost_range[64];
-    printf("%-32s %7.2f %8g", title, c->alpha, nearest);
+    printf("%-30s %7.2f %8g", title, c->alpha, nearest);
     print_percent(c->id.value, 8);
     print_percent(c->ood.value, 8);
     if (isnan(c->ood.value) || isnan(c->ood.interval.low))
@@ -112,12 +142,12 @@ static void print_rule(const bang_choice *c, const char *title, double nearest)
 
 void diagnose_print_alpha(const diagnose_result *r)
 {
-    static const char *const titles[BANG_RULES] = {
+    static const char *const rules[BANG_RULES] = {
         [BANG_RULE_ID_ACCURACY] = "best ID accuracy",
         [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
         [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
         [BANG_RULE_HALF] = "one half",
-        [BANG_RULE_ORACLE] = "best OOD accuracy (needs labels)",
+        [BANG_RULE_ORACLE] = "best OOD accuracy, with labels",
     };
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *with = diagnose_with_averages(d);
@@ -126,11 +156,15 @@ void diagnose_print_alpha(const diagnose_result *r)
     print_balance(d);
     if (!with || advised < 0)
         return;
-    printf("\n%-32s %7s %8s%8s%8s  %-14s%7s\n", "Which alpha, by a rule", "says", "nearest", "ID",
-           "OOD", "interval", "cost");
+    puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
+    printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
+           "cost");
     for (int i = 0; i < BANG_RULES; i++)
         if (d->choices[i].known)
-            print_rule(&d->choices[i], titles[i], with->wse[d->choices[i].nearest].alpha);
-    printf("By %s: bang average PM FM --alpha %g -o AM\n", titles[advised],
-           with->wse[d->choices[advised].nearest].alpha);
+            print_rule(&d->choices[i], rules[i], with->wse[d->choices[i].nearest].alpha);
+    if (isnan(d->choices[advised].cost.value))
+        printf("By %s: ", rules[advised]);
+    else
+        printf("The cheapest that needs no OOD labels: ");
+    printf("bang average PM FM --alpha %g -o AM\n", with->wse[d->choices[advised].nearest].alpha);
 }

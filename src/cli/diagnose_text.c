@@ -30,7 +30,6 @@ static void format_interval(char out[64], const bang_estimate *e)
         snprintf(out, 64, "[%.1f, %.1f]", 100 * e->interval.low, 100 * e->interval.high);
 }
 
-/* One role's line. Without labels there is nothing but confidence. */
 static void print_role(const bang_set_diagnosis *set, bang_role role)
 {
     const bang_member_tally *m = &set->tally->of[set->member[role]];
@@ -47,6 +46,11 @@ static void print_role(const bang_set_diagnosis *set, bang_role role)
            range, sure, gap, ece, nll, brier);
 }
 
+static int is_shown(const bang_set_diagnosis *set, int role)
+{
+    return set->member[role] >= 0 && (role != BANG_AVG || set->has_average);
+}
+
 static void print_models(const diagnose_result *r, const bang_set_diagnosis *set)
 {
     char level[32];
@@ -54,63 +58,71 @@ static void print_models(const diagnose_result *r, const bang_set_diagnosis *set
     printf("\n%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, "per cent", "accuracy",
            r->replicates ? level : "interval", "confidence", "gap", "ECE", "NLL", "Brier");
     for (int role = 0; role < BANG_ROLES; role++)
-        if (set->member[role] >= 0 && (role != BANG_AVG || set->has_average))
+        if (is_shown(set, role))
             print_role(set, (bang_role)role);
+}
+
+/* All there is without labels. */
+static void print_confidence(const bang_set_diagnosis *set)
+{
+    printf("\n%-*s  %10s\n", NAME, "per cent", "confidence");
+    for (int role = 0; role < BANG_ROLES; role++)
+        if (is_shown(set, role))
+            printf("%-*s  %10.1f\n", NAME, diagnose_role_title((bang_role)role),
+                   100 * set->tally->of[set->member[role]].confidence);
 }
 
 static void print_p(double p)
 {
-    printf(p < 1e-4 ? "p < 0.0001" : "p = %.2g", p);
+    printf(p < 1e-4 ? "< 0.0001\n" : "%.2g\n", p);
 }
 
-static void print_estimate(const char *title, const bang_estimate *e)
+/* width: of what is said about it, if something follows. */
+static void print_estimate(const char *title, const bang_estimate *e, int width)
 {
     char points[32], range[64];
-    printf("%-*s  %6s %-16s  %-13s", NAME, title, diagnose_points(points, e->value),
-           diagnose_range(range, e), diagnose_verdict(e));
+    printf("%-*s  %6s %-16s  %-*s", NAME, title, diagnose_points(points, e->value),
+           diagnose_range(range, e), width, diagnose_verdict(e));
 }
 
-/* Differences of accuracies, with McNemar's test: how many samples only the one or only the other
- * gets right. */
+/* With McNemar's test: how many samples only the first or only the second of the two gets right. */
 static void print_differences(const bang_set_diagnosis *set)
 {
-    puts("\nDifferences of accuracy, in points; samples that only one of the two gets right");
+    printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Differences of accuracy", "points", "",
+           "", "only 1st", "only 2nd", "McNemar's p");
     for (int q = BANG_Q_AVG_PRE; q <= BANG_Q_AVG_SCALED; q++) {
         char title[80];
         bang_role first, second;
         bang_mcnemar test;
         bang_quantity_roles((bang_quantity)q, &first, &second);
         if (diagnose_mcnemar(&test, set, (bang_quantity)q) < 0 ||
-            (!set->has_average && second == BANG_OSE && first == BANG_AVG))
+            (!set->has_average && (q == BANG_Q_AVG_OSE || q == BANG_Q_AVG_SCALED)))
             continue;
-        /* without an average the OSE stands in its place, and bears its own name */
+        /* without an average the OSE takes its place, and bears its own name */
         snprintf(title, sizeof title, "%s - %s",
                  diagnose_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
                  diagnose_role_title(second));
-        print_estimate(title, &set->of[q]);
-        printf("  %6zu %6zu  McNemar ", test.b, test.c);
+        print_estimate(title, &set->of[q], 13);
+        printf("  %8zu  %8zu  ", test.b, test.c);
         print_p(test.p);
-        putchar('\n');
     }
 }
 
+/* PM and FM down, AM across. */
 static void print_groups(const bang_set_diagnosis *set)
 {
-    static const char *const titles[BANG_PAIRS] = {"TT: PM and FM right", "TF: only PM right",
-                                                   "FT: only FM right", "FF: both wrong"};
+    static const char *const titles[BANG_PAIRS] = {"PM and FM right", "only PM right",
+                                                   "only FM right", "both wrong"};
     const char *avg = set->has_average ? "AM" : "OSE";
     double n = (double)set->tally->counted;
-    char right[32], wrong[32];
-    snprintf(right, sizeof right, "%s right (..T)", avg);
-    snprintf(wrong, sizeof wrong, "%s wrong (..F)", avg);
-    printf("\n%-*s  %18s  %18s\n", NAME, "Groups, per cent and count", right, wrong);
-    for (int p = 0; p < BANG_PAIRS; p++) {
-        size_t t = set->groups[2 * p], f = set->groups[2 * p + 1];
-        printf("%-*s  %8.1f %9zu  %8.1f %9zu%s\n", NAME, titles[p], 100 * (double)t / n, t,
-               100 * (double)f / n, f,
-               p == BANG_TT   ? "   TTF: spoilt by averaging"
-               : p == BANG_FF ? "   FFT: both wrong, made right"
-                              : "");
+    printf("\n%-*s%19s right%19s wrong\n", NAME, "Groups, per cent and count", avg, avg);
+    for (int g = 0; g < BANG_GROUPS; g++) {
+        if (g % 2 == 0)
+            printf("%-*s", NAME, titles[g / 2]);
+        printf("  %s %8.1f %10zu", bang_group_names[g], 100 * (double)set->groups[g] / n,
+               set->groups[g]);
+        if (g % 2)
+            putchar('\n');
     }
 }
 
@@ -119,12 +131,12 @@ static void print_contributions(const bang_set_diagnosis *set)
     const char *avg = set->has_average ? "AM" : "OSE";
     char all[64];
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
-    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF]);
+    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF], 0);
     putchar('\n');
-    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT]);
+    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT], 0);
     putchar('\n');
     snprintf(all, sizeof all, "all: %s - the better one", avg);
-    print_estimate(all, &set->of[BANG_Q_ALL]);
+    print_estimate(all, &set->of[BANG_Q_ALL], 0);
     putchar('\n');
     const struct {
         const char *title;
@@ -183,7 +195,7 @@ static void print_diversity(const bang_set_diagnosis *set)
     putchar('\n');
 }
 
-static void print_scores(const bang_alpha_score *scores, size_t count, double alpha)
+static void print_scores(const bang_alpha_score *scores, size_t count, double alpha, int is_last)
 {
     for (size_t i = 0; i < count; i++)
         if (scores[i].alpha == alpha) {
@@ -195,7 +207,8 @@ static void print_scores(const bang_alpha_score *scores, size_t count, double al
             printf("  %8s  %14s  %10s  %6s", accuracy, range, sure, ece);
             return;
         }
-    printf("  %8s  %14s  %10s  %6s", "", "", "", "");
+    if (!is_last)
+        printf("  %8s  %14s  %10s  %6s", "", "", "", "");
 }
 
 /* The next larger alpha of both lists, of which one may be in any order. */
@@ -228,9 +241,9 @@ static void print_alphas(const diagnose_result *r, const bang_set_diagnosis *set
     for (double a = next_alpha(r, set, -1); a <= 1; a = next_alpha(r, set, a)) {
         printf("%6g", a);
         if (set->wse_count)
-            print_scores(set->wse, set->wse_count, a);
+            print_scores(set->wse, set->wse_count, a, r->ose_count == 0);
         if (r->ose_count)
-            print_scores(set->ose, r->ose_count, a);
+            print_scores(set->ose, r->ose_count, a, 1);
         putchar('\n');
     }
 }
@@ -250,7 +263,7 @@ static void print_title(const diagnose_result *r, size_t index)
         printf(", %zu left out", facts->left_out);
     if (!set->tally->labelled)
         printf(", no labels");
-    puts(!set->has_average                       ? "; no average is given: the OSE is its place"
+    puts(!set->has_average                       ? "; no average is given: the OSE takes its place"
          : strcmp(facts->average, "at 0.5") == 0 ? "; the average is that at alpha 0.5"
                                                  : "");
 }
@@ -259,8 +272,10 @@ static void print_set(const diagnose_result *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
     print_title(r, index);
-    print_models(r, set);
-    if (set->tally->labelled) {
+    if (!set->tally->labelled)
+        print_confidence(set);
+    else {
+        print_models(r, set);
         print_differences(set);
         print_groups(set);
         print_contributions(set);
@@ -268,22 +283,33 @@ static void print_set(const diagnose_result *r, size_t index)
     }
     print_diversity(set);
     print_alphas(r, set);
-    if (r->by_class)
+    if (r->by_class && set->tally->labelled)
         diagnose_print_classes(r, index);
-    if (r->listed)
+    if (r->listed && set->tally->labelled)
         diagnose_print_list(r, index);
 }
 
-/* Lines of at most 100 columns, broken at blanks. */
+/* Where a line of at most WIDTH columns may end: at a blank, but not within [1.2, 2.6] nor before
+ * a per cent sign. */
+static size_t line_end(const char *text, size_t size)
+{
+    size_t used = 0, last = 0;
+    int within = 0;
+    for (size_t i = 0; i < size; i++) {
+        used += ((unsigned char)text[i] & 0xC0) != 0x80;
+        within += (text[i] == '[') - (text[i] == ']');
+        if (used > WIDTH + 1 || (used > WIDTH && text[i] != ' '))
+            return last ? last : size;
+        if (text[i] == ' ' && within <= 0 && text[i + 1] != '%')
+            last = i;
+    }
+    return size;
+}
+
 static void print_wrapped(const char *text)
 {
     while (*text) {
-        size_t line = strcspn(text, "\n"), end = line, used = 0;
-        for (size_t i = 0, last = 0; i < line && used <= WIDTH; i++) {
-            used += ((unsigned char)text[i] & 0xC0) != 0x80;
-            last = text[i] == ' ' ? i : last;
-            end = used > WIDTH && last ? last : line;
-        }
+        size_t end = line_end(text, strcspn(text, "\n"));
         printf("%.*s\n", (int)end, text);
         text += end + (text[end] != '\0');
     }

@@ -81,14 +81,7 @@ int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quan
     if (bang_quantity_roles(difference, &first, &second) < 0 || !set->tally->labelled ||
         set->member[first] < 0 || set->member[second] < 0)
         return -1;
-    size_t b = 0, c = 0;
-    for (size_t i = 0; i < set->tally->pattern_count; i++) {
-        const bang_pattern *p = &set->tally->patterns[i];
-        int one = p->right >> set->member[first] & 1, two = p->right >> set->member[second] & 1;
-        b += one && !two ? p->count : 0;
-        c += two && !one ? p->count : 0;
-    }
-    *out = bang_mcnemar_test(b, c);
+    *out = bang_diagnosis_mcnemar(set, first, second);
     return 0;
 }
 

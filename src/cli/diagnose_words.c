@@ -59,7 +59,7 @@ static void add_place(bang_text *out, const target *t)
     if (t->name)
         bang_text_add(out, "On %s", t->name);
     else
-        bang_text_add(out, "On average over the %d OOD sets", t->count);
+        bang_text_add(out, "Over the %d OOD sets (mean)", t->count);
 }
 
 /* "better than PM (+1.9 points [+1.2, +2.6])". Real is what has an interval without 0. */
@@ -123,7 +123,10 @@ static void say_confidence(bang_text *out, const target *t)
         right[m] = t->of[BANG_Q_ACCURACY + m].value;
         gap[m] = t->confidence[m] - right[m];
     }
-    int over = gap[1] >= gap_least, more = gap[1] - gap[0] >= gap_more;
+    /* beyond what chance may do to the accuracy, if an interval says so: a NaN does not */
+    int over = gap[1] >= gap_least &&
+               !(t->confidence[1] <= t->of[BANG_Q_ACCURACY + BANG_FINE].interval.high);
+    int more = gap[1] - gap[0] >= gap_more;
     bang_text_add(out, "%s: confidence %.1f %% at an accuracy of %.1f %%, PM %.1f %% at %.1f %%",
                   !over  ? "FM is not over-confident there"
                   : more ? "FM is over-confident there"

@@ -30,7 +30,7 @@ static uint32_t next_character(const char **s)
     return c;
 }
 
-static void escape(bang_text *out, const char *s, const char *end)
+static void escape(bang_text *out, const char *s, const char *end, int flat)
 {
     char plain[5] = "";
     while (s < end) {
@@ -42,7 +42,7 @@ static void escape(bang_text *out, const char *s, const char *end)
         } else if (size > 1) {
             bang_text_add_bytes(out, before, size);
         } else {
-            plain[0] = (char)c;
+            plain[0] = flat && c < ' ' ? ' ' : (char)c;
             plain[1] = '\0';
             bang_text_add_escaped(out, plain);
         }
@@ -52,7 +52,13 @@ static void escape(bang_text *out, const char *s, const char *end)
 void bang_draw_escaped(bang_text *out, const char *s)
 {
     if (s)
-        escape(out, s, s + strlen(s));
+        escape(out, s, s + strlen(s), 0);
+}
+
+void bang_draw_escaped_line(bang_text *out, const char *s)
+{
+    if (s)
+        escape(out, s, s + strlen(s), 1);
 }
 
 /* Advance widths of Helvetica in 1/1000 em, from the space on. */
@@ -147,7 +153,7 @@ void bang_draw_block_add(bang_text *out, const bang_draw_block *block, double x,
             bang_text_add(out, "</title>");
         }
         const char *line = block->text + block->start[i];
-        escape(out, line, line + block->length[i]);
+        escape(out, line, line + block->length[i], 0);
         bang_text_add(out, "%s</text>\n", block->cut && i + 1 == block->line_count ? "…" : "");
     }
 }
@@ -157,6 +163,30 @@ void bang_draw_label(bang_text *out, double x, double y, const char *attributes,
     bang_text_add(out, "<text x=\"%.2f\" y=\"%.2f\" %s>", x, y, attributes);
     bang_draw_escaped(out, s);
     bang_text_add(out, "</text>\n");
+}
+
+void bang_draw_title(bang_draw_block *block, const char *title, double width)
+{
+    bang_draw_wrap(block, title, 15, (width - 2 * BANG_DRAW_PAD) / BANG_DRAW_BOLD, 3);
+}
+
+double bang_draw_title_room(const bang_draw_block *block)
+{
+    double head = bang_draw_block_height(block);
+    return BANG_DRAW_PAD + (head > 0 ? head + 10 : 0);
+}
+
+void bang_draw_title_add(bang_text *out, const bang_draw_block *block)
+{
+    bang_draw_block_add(out, block, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
+                        "font-weight=\"600\" fill=\"#111\"");
+}
+
+void bang_draw_no_data(bang_text *out, double x, double y)
+{
+    bang_draw_label(out, x, y,
+                    "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
+                    "no data");
 }
 
 void bang_draw_open(bang_text *out, double width, double height, const char *name)
@@ -174,49 +204,4 @@ void bang_draw_open(bang_text *out, double width, double height, const char *nam
                        "'Helvetica Neue', Arial, sans-serif\" font-size=\"12\" fill=\"#333\">\n"
                        "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
                        "fill=\"#fff\"/>\n");
-}
-
-/* Okabe and Ito's colours without yellow, which is lost on white; then grey
- * and a brown dark enough to tell from orange. */
-static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#e69f00", "#56b4e9", "#4d4d4d", "#8c5a2b"};
-enum { PALETTE = sizeof palette / sizeof palette[0] };
-
-void bang_draw_color(bang_text *out, const char *kind, int index, int neutral)
-{
-    unsigned at = (unsigned)index % PALETTE;
-    if (neutral)
-        bang_text_add(out, " class=\"%s cn\" color=\"#666\"", kind);
-    else
-        bang_text_add(out, " class=\"%s c%u\" color=\"%s\"", kind, at, palette[at]);
-}
-
-const char *bang_draw_dash(int index)
-{
-    static const char *const dashes[] = {"", " stroke-dasharray=\"7 4\"",
-                                         " stroke-dasharray=\"2 4\""};
-    return dashes[(unsigned)index / PALETTE % 3];
-}
-
-void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape)
-{
-    /* Polygons reach further out than the circle so that all look equally large. */
-    static const double corners[][4][2] = {
-        {{-.9, -.9}, {.9, -.9}, {.9, .9}, {-.9, .9}},
-        {{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}},
-        {{0, -1.25}, {1.2, .85}, {-1.2, .85}, {-1.2, .85}},
-        {{0, 1.25}, {1.2, -.85}, {-1.2, -.85}, {-1.2, -.85}},
-    };
-    unsigned kind = (unsigned)shape % 5;
-    if (kind == 0) {
-        bang_text_add(out, "<path d=\"M%.2f %.2fa%.2f %.2f 0 1 0 %.2f 0a%.2f %.2f 0 1 0 %.2f 0z\"",
-                      x - radius, y, radius, radius, 2 * radius, radius, radius, -2 * radius);
-    } else {
-        bang_text_add(out, "<path d=\"");
-        for (int i = 0; i < 4; i++)
-            bang_text_add(out, "%c%.2f %.2f", i ? 'L' : 'M', x + radius * corners[kind - 1][i][0],
-                          y + radius * corners[kind - 1][i][1]);
-        bang_text_add(out, "z\"");
-    }
-    bang_text_add(out, " class=\"mark\" fill=\"currentColor\" stroke=\"#fff\">");
 }

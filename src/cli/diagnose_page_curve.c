@@ -1,0 +1,210 @@
+/* Accuracy on the curve, and samples of groups that were asked for. */
+#include <math.h>
+#include <stdio.h>
+
+#include "diagnose_page.h"
+
+static json_t *empty_series(diagnose_page *p, const char *name, int color)
+{
+    json_t *series = json_pack("{ss si s[] s[]}", "name", name, "color", color, "x", "y");
+    p->failed |= !series;
+    return series;
+}
+
+static void add_point(diagnose_page *p, json_t *series, double x, double y)
+{
+    page_put(p, json_object_get(series, "x"), bang_json_number(x));
+    page_put(p, json_object_get(series, "y"), bang_json_number(y));
+}
+
+/* The fit with its band; half widths of a new point where there are any. */
+static json_t *fit_series(diagnose_page *p, const diagnose_fit *curve)
+{
+    json_t *series = empty_series(p, "quadratic fit", PAGE_GREY), *band = json_array();
+    int has_band = curve->band_count > 0;
+    for (size_t i = 0; i < curve->band_count; i++) {
+        const diagnose_band *at = &curve->band[i];
+        add_point(p, series, at->fine, at->at.y);
+        page_put(p, band, bang_json_number(at->at.point_half));
+        has_band &= isfinite(at->at.point_half) != 0;
+    }
+    if (has_band)
+        page_set(p, series, "band", json_incref(band));
+    json_decref(band);
+    return series;
+}
+
+static json_t *points_series(diagnose_page *p, const diagnose_fit *curve)
+{
+    json_t *series = empty_series(p, "pairs of the fit", PAGE_PRE), *labels = json_array();
+    for (size_t i = 0; i < curve->count; i++) {
+        add_point(p, series, curve->points[i].fine, curve->points[i].avg);
+        page_put(p, labels, page_string(curve->points[i].name));
+    }
+    page_set(p, series, "points", json_true());
+    page_set(p, series, "labels", labels);
+    return series;
+}
+
+static json_t *highlight_series(diagnose_page *p, const diagnose_fit *curve)
+{
+    json_t *series = empty_series(p, "highlighted", PAGE_FINE), *labels = json_array();
+    for (size_t i = 0; i < curve->highlight_count; i++) {
+        const diagnose_point *point = &curve->highlights[i].point;
+        add_point(p, series, point->fine, point->avg);
+        page_put(p, labels, page_string(point->name));
+    }
+    page_set(p, series, "points", json_true());
+    page_set(p, series, "shape", json_string("star"));
+    page_set(p, series, "labels", labels);
+    page_set(p, series, "beside", json_true());
+    return series;
+}
+
+static void add_curve_chart(diagnose_page *p, const diagnose_fit *curve)
+{
+    json_t *chart = page_entry(p, "lines", "Accuracy on the curve."), *list = json_array();
+    page_put(p, list, fit_series(p, curve));
+    page_put(p, list, points_series(p, curve));
+    if (curve->highlight_count)
+        page_put(p, list, highlight_series(p, curve));
+    page_set(p, chart, "x_label", json_string("accuracy of the fine-tuned model"));
+    page_set(p, chart, "y_label", json_string("accuracy of the average"));
+    page_set(p, chart, "percent", json_true());
+    page_set(p, chart, "x_percent", json_true());
+    page_set(p, chart, "series", list);
+    page_note(p, chart,
+              "Each point is a fine-tuned model and its average with the pre-trained one. The "
+              "better the first, the better the second, on average as the curve says; a method "
+              "above the curve has an average that is better than its fine-tuned model explains. "
+              "The band is where %g %% of further pairs would lie.",
+              100 * p->r->level);
+}
+
+static void add_curve_facts(diagnose_page *p, const diagnose_fit *curve)
+{
+    const bang_curve *fit = &curve->fit;
+    json_t *facts = page_entry(p, "facts", "The fit"), *rows = json_array();
+    char c[3][PAGE_TEXT], spread[PAGE_TEXT] = "not known with 3 pairs";
+    for (int k = 0; k < 3; k++)
+        page_say_number(c[k], fit->coefficients[k], 4, k ? PAGE_SIGN : 0);
+    page_put(p, rows, json_pack("[sI]", "Pairs", (json_int_t)fit->count));
+    page_put(p, rows,
+             json_pack("[so]", "Curve",
+                       page_format("y = %s %s x %s x\u00b2 (fractions)", c[0], c[1], c[2])));
+    if (isfinite(fit->residual_sd))
+        snprintf(spread, sizeof spread, "%.2f points", 100 * fit->residual_sd);
+    page_put(p, rows, json_pack("[ss]", "Spread around it (sd)", spread));
+    if (isfinite(fit->r_squared))
+        page_put(p, rows, json_pack("[so]", "R\u00b2", page_format("%.3f", fit->r_squared)));
+    page_set(p, facts, "rows", rows);
+}
+
+static void add_highlights(diagnose_page *p, const diagnose_fit *curve)
+{
+    static const char *const columns[] = {"pair",  "fine-tuned", "average", "curve",
+                                          "above", "error",      "p",       "remark"};
+    json_t *table = page_table(p, "Highlighted pairs against the curve, in per cent.", columns,
+                               sizeof columns / sizeof *columns);
+    page_set(p, table, "decimals", json_pack("[niiininn]", 1, 1, 1, 2));
+    for (size_t i = 0; i < curve->highlight_count; i++) {
+        const diagnose_highlight *h = &curve->highlights[i];
+        json_t *row = page_row(p, table);
+        page_put(p, row, page_string(h->point.name));
+        page_put(p, row, page_percent(h->point.fine, 0));
+        page_put(p, row, page_percent(h->point.avg, 0));
+        page_put(p, row, page_percent(h->at.y, 0));
+        page_put(p, row, page_percent(h->residual.residual, PAGE_SIGN));
+        page_put(p, row, page_percent(h->residual.standard_error, 0));
+        page_put(p, row, page_p(h->residual.p));
+        page_put(p, row, json_string(h->residual.outside ? "beyond the pairs of the fit" : ""));
+    }
+    page_note(p, table,
+              "Highlighted pairs took no part in the fit. Above: accuracy of the average minus "
+              "the curve; error: standard error of a new pair around it; p of a two-sided t "
+              "test with %zu degrees of freedom.",
+              curve->fit.count - 3);
+}
+
+void page_curve(diagnose_page *p)
+{
+    const diagnose_fit *curve = p->r->curve;
+    add_curve_chart(p, curve);
+    add_curve_facts(p, curve);
+    if (curve->highlight_count)
+        add_highlights(p, curve);
+}
+
+enum { SAMPLES_MOST = 500 }; /* rows of a table that people can still look through */
+
+static json_t *class_of(const diagnose_page *p, size_t set, size_t class)
+{
+    char *const *names = p->r->facts[set].class_name;
+    return names ? page_string(names[class]) : json_integer((json_int_t) class);
+}
+
+static void add_sample(diagnose_page *p, json_t *table, size_t set, const bang_sample *sample)
+{
+    char *const *files = p->r->facts[set].file;
+    json_t *row = page_row(p, table);
+    page_put(p, row, json_integer((json_int_t)sample->index));
+    if (files)
+        page_put(p, row, page_string(files[sample->index]));
+    page_put(p, row, json_string(bang_group_names[sample->group]));
+    page_put(p, row, class_of(p, set, (size_t)sample->label));
+    for (int m = 0; m < 3; m++)
+        page_put(p, row, class_of(p, set, sample->prediction[m]));
+    for (int m = 0; m < 3; m++)
+        page_put(p, row, page_percent(sample->confidence[m], 0));
+    for (int m = 0; m < 3; m++)
+        page_put(p, row, bang_json_number(sample->margin[m]));
+}
+
+static void add_listed(diagnose_page *p, size_t set)
+{
+    const bang_tally *tally = p->r->found->sets[set].tally;
+    const char *third = p->r->found->sets[set].has_average ? "AM" : "OSE";
+    int has_files = p->r->facts[set].file != NULL;
+    const char *all[] = {"row", "file", "group", "label", "PM", "FM", third,
+                         "PM",  "FM",   third,   "PM",    "FM", third};
+    const char *columns[13];
+    size_t count = 0;
+    for (size_t c = 0; c < 13; c++)
+        if (c != 1 || has_files)
+            columns[count++] = all[c];
+    json_t *table = page_table(p, NULL, columns, count), *decimals = json_array();
+    page_set(p, table, "title", page_format("Samples of %s.", p->r->found->sets[set].name));
+    page_set(p, table, "groups",
+             json_pack("[[si][si][si][si]]", "", has_files ? 4 : 3, "prediction", 3,
+                       "confidence, %", 3, "margin", 3));
+    for (size_t c = 0; c < count; c++)
+        page_put(p, decimals,
+                 c + 6 < count   ? json_null()
+                 : c + 3 < count ? json_integer(1)
+                                 : json_integer(3));
+    page_set(p, table, "decimals", decimals);
+    for (size_t i = 0; i < tally->listed_count && i < SAMPLES_MOST; i++)
+        add_sample(p, table, set, &tally->listed[i]);
+    if (tally->listed_count > SAMPLES_MOST)
+        page_note(p, table,
+                  "The first %d of %zu; bang diagnose --json lists all. Rows are counted from 0.",
+                  SAMPLES_MOST, tally->listed_count);
+    else
+        page_note(p, table, "Rows of the files are counted from 0.");
+}
+
+void page_samples(diagnose_page *p)
+{
+    bang_text groups = {0};
+    for (int g = 0; g < BANG_GROUPS; g++)
+        if (p->r->listed >> g & 1)
+            bang_text_add(&groups, "%s%s", groups.size ? ", " : "", bang_group_names[g]);
+    page_paragraph(p,
+                   "Samples of the groups %s. Letters say whether PM, FM and %s are right (T) or "
+                   "wrong (F).",
+                   groups.data ? groups.data : "", p->third);
+    bang_text_release(&groups);
+    for (size_t i = 0; i < p->r->found->set_count; i++)
+        if (page_is_labelled(p, i) && p->r->found->sets[i].tally->listed_count)
+            add_listed(p, i);
+}
