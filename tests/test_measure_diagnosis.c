@@ -311,6 +311,12 @@ static void test_bootstrap_is_that_of_rows(void **state)
                 assert_interval(what, &e->interval, values[s] + i * LEVELS_ROWS, LEVELS_ROWS,
                                 REPLICATES, levels[l], grid);
             }
+        /* The same predictions, so the same draws. */
+        for (size_t s = 0; s < SETS; s++) {
+            const bang_estimate *of = &d->sets[s].of[BANG_Q_ACCURACY];
+            assert_memory_equal(&of[BANG_PRE_SCALED], &of[BANG_PRE], sizeof *of);
+            assert_memory_equal(&of[BANG_FINE_SCALED], &of[BANG_FINE], sizeof *of);
+        }
         bang_diagnosis_free(d);
     }
     for (size_t s = 0; s <= SETS; s++)
@@ -496,6 +502,9 @@ static void test_equal_members(void **state)
         if (r != BANG_PRE_SCALED)
             assert_memory_equal(&found->of[BANG_Q_ACCURACY + r],
                                 &found->of[BANG_Q_ACCURACY + BANG_FINE], sizeof found->of[0]);
+    /* Bins of equal mass are those of four roles, whoever shares their members. */
+    assert_true(found->mass[BANG_OSE].ece == found->mass[BANG_FINE].ece);
+    assert_true(isnan(found->mass[BANG_OSE_MEAN].ece));
     bang_diagnosis_free(d);
 }
 
@@ -580,8 +589,14 @@ static void test_refuses_options(void **state)
     options.ose_alphas = many;
     options.ose_count = BANG_ALPHAS_MAX + 1;
     EXPECT(f->sets, SETS, &options, "56 ensembles: at most 55 together");
-    /* One less is measured. */
+    /* Averages count, too. */
+    bang_diagnosis_set set = f->sets[2];
+    set.at = &set.avg;
+    options.alpha_count = 1;
+    options.alphas = &many[1];
     options.ose_count--;
+    EXPECT(&set, 1, &options, "1 averages and 55 ensembles: at most 55 together");
+    /* One less is measured. */
     bang_diagnosis *d = case_diagnose(&f->sets[2], 1, &options);
     assert_true(d->sets[0].ose[BANG_ALPHAS_MAX - 1].alpha == many[BANG_ALPHAS_MAX - 1]);
     bang_diagnosis_free(d);

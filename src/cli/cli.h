@@ -95,7 +95,7 @@ int cli_columns(void);
 int cli_is_utf8(void);
 
 /* Names come from files: what could steer a terminal is printed as '?'. */
-void cli_print_clean(const char *name);
+void cli_print_clean(const char *s);
 /* The same in so many columns: a long name loses its beginning, which tells less than its end. */
 void cli_print_name(const char *name, size_t width);
 /* Characters of UTF-8. */

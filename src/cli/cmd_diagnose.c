@@ -69,9 +69,8 @@ static void release(work *w)
 /* Opens all files and says everything that is wrong with them. */
 static void open_all(work *w, cli *c, const diagnose_request *r)
 {
-    int opened = 1;
-    if (r->set_count)
-        opened = diagnose_inputs_open(&w->in, r->sets, r->set_count, &r->input, c) == 0;
+    int opened =
+        r->set_count && diagnose_inputs_open(&w->in, r->sets, r->set_count, &r->input, c) == 0;
     if (r->files && opened)
         diagnose_files_read(&w->files, r->files, w->in.of[0].rows, c);
     if (r->curve && diagnose_curve_open(&w->points, r->curve, &r->input, c) == 0)

@@ -165,7 +165,7 @@ static json_t *diversity_of(const bang_set_diagnosis *set)
 static json_t *bins_of(const bang_bin *bins, int count)
 {
     json_t *list = json_array();
-    for (int i = 0; bins && i < count; i++)
+    for (int i = 0; i < count; i++)
         json_array_append_new(
             list, json_pack("{so so so so so}", "low", number(bins[i].low), "high",
                             number(bins[i].high), "count", count_of(bins[i].count), "confidence",
@@ -182,9 +182,9 @@ static json_t *reliability_of(const bang_set_diagnosis *set)
         if (set->member[roles[i]] < 0)
             continue;
         const bang_member_tally *m = &set->tally->of[set->member[roles[i]]];
-        json_t *one = json_pack("{so}", "equal_width", bins_of(m->width, set->tally->bins));
-        if (m->mass)
-            put(one, "equal_mass", bins_of(m->mass, set->tally->bins));
+        json_t *one =
+            json_pack("{so so}", "equal_width", bins_of(m->width, set->tally->bins), "equal_mass",
+                      m->mass ? bins_of(m->mass, set->tally->bins) : json_null());
         put(object, bang_role_names[roles[i]], one);
     }
     return object;

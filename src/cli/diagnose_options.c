@@ -436,9 +436,10 @@ static void check_label_numbers(cli *c, diagnose_request *r)
 {
     static const struct {
         const char *name;
-        diagnose_numbers value;
-    } known[] = {
-        {"auto", DIAGNOSE_AUTO}, {"places", DIAGNOSE_PLACES}, {"outputs", DIAGNOSE_OUTPUTS}};
+        bang_numbers value;
+    } known[] = {{"auto", BANG_NUMBERS_AUTO},
+                 {"places", BANG_NUMBERS_PLACES},
+                 {"outputs", BANG_NUMBERS_OUTPUTS}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(r->label_numbers, known[i].name) == 0) {
             r->input.label_numbers = known[i].value;

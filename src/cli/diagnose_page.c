@@ -99,10 +99,12 @@ static void add_lines(diagnose_page *p, const char *text)
 static void add_summary(diagnose_page *p)
 {
     bang_text sentences = {0};
-    if (p->r->found)
+    if (p->r->found && page_labelled(p)) {
         page_verdicts(p);
-    diagnose_sentences(&sentences, p->r);
-    add_lines(p, sentences.data);
+    } else {
+        diagnose_sentences(&sentences, p->r);
+        add_lines(p, sentences.data);
+    }
     if (p->r->found)
         add_facts(p);
     add_lines(p, p->r->notes.data);
@@ -153,6 +155,10 @@ int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *
     if (r->curve) {
         page_curve(&p);
         end_section(&p, records, "curve", "Accuracy on the curve");
+    }
+    if (r->found && r->by_class && page_labelled(&p)) {
+        page_classes(&p);
+        end_section(&p, records, "classes", "Classes");
     }
     if (r->found && r->listed) {
         page_samples(&p);

@@ -91,6 +91,7 @@ void page_ensembles(diagnose_page *p);
 void page_alphas(diagnose_page *p);
 void page_advice(diagnose_page *p);
 void page_curve(diagnose_page *p);
+void page_classes(diagnose_page *p);
 void page_samples(diagnose_page *p);
 
 #endif

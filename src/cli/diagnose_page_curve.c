@@ -1,4 +1,4 @@
-/* Accuracy on the curve, and samples of groups that were asked for. */
+/* Accuracy on the curve: averages against their fine-tuned models. */
 #include <math.h>
 #include <stdio.h>
 
@@ -133,78 +133,4 @@ void page_curve(diagnose_page *p)
     add_curve_facts(p, curve);
     if (curve->highlight_count)
         add_highlights(p, curve);
-}
-
-enum { SAMPLES_MOST = 500 }; /* rows of a table that people can still look through */
-
-static json_t *class_of(const diagnose_page *p, size_t set, size_t class)
-{
-    char *const *names = p->r->facts[set].class_name;
-    return names ? page_string(names[class]) : json_integer((json_int_t) class);
-}
-
-static void add_sample(diagnose_page *p, json_t *table, size_t set, const bang_sample *sample)
-{
-    char *const *files = p->r->facts[set].file;
-    json_t *row = page_row(p, table);
-    page_put(p, row, json_integer((json_int_t)sample->index));
-    if (files)
-        page_put(p, row, page_string(files[sample->index]));
-    page_put(p, row, json_string(bang_group_names[sample->group]));
-    page_put(p, row, class_of(p, set, (size_t)sample->label));
-    for (int m = 0; m < 3; m++)
-        page_put(p, row, class_of(p, set, sample->prediction[m]));
-    for (int m = 0; m < 3; m++)
-        page_put(p, row, page_percent(sample->confidence[m], 0));
-    for (int m = 0; m < 3; m++)
-        page_put(p, row, bang_json_number(sample->margin[m]));
-}
-
-static void add_listed(diagnose_page *p, size_t set)
-{
-    const bang_tally *tally = p->r->found->sets[set].tally;
-    const char *third = p->r->found->sets[set].has_average ? "AM" : "OSE";
-    int has_files = p->r->facts[set].file != NULL;
-    const char *all[] = {"row", "file", "group", "label", "PM", "FM", third,
-                         "PM",  "FM",   third,   "PM",    "FM", third};
-    const char *columns[13];
-    size_t count = 0;
-    for (size_t c = 0; c < 13; c++)
-        if (c != 1 || has_files)
-            columns[count++] = all[c];
-    json_t *table = page_table(p, NULL, columns, count), *decimals = json_array();
-    page_set(p, table, "title", page_format("Samples of %s.", p->r->found->sets[set].name));
-    page_set(p, table, "groups",
-             json_pack("[[si][si][si][si]]", "", has_files ? 4 : 3, "prediction", 3,
-                       "confidence, %", 3, "margin", 3));
-    for (size_t c = 0; c < count; c++)
-        page_put(p, decimals,
-                 c + 6 < count   ? json_null()
-                 : c + 3 < count ? json_integer(1)
-                                 : json_integer(3));
-    page_set(p, table, "decimals", decimals);
-    for (size_t i = 0; i < tally->listed_count && i < SAMPLES_MOST; i++)
-        add_sample(p, table, set, &tally->listed[i]);
-    if (tally->listed_count > SAMPLES_MOST)
-        page_note(p, table,
-                  "The first %d of %zu; bang diagnose --json lists all. Rows are counted from 0.",
-                  SAMPLES_MOST, tally->listed_count);
-    else
-        page_note(p, table, "Rows of the files are counted from 0.");
-}
-
-void page_samples(diagnose_page *p)
-{
-    bang_text groups = {0};
-    for (int g = 0; g < BANG_GROUPS; g++)
-        if (p->r->listed >> g & 1)
-            bang_text_add(&groups, "%s%s", groups.size ? ", " : "", bang_group_names[g]);
-    page_paragraph(p,
-                   "Samples of the groups %s. Letters say whether PM, FM and %s are right (T) or "
-                   "wrong (F).",
-                   groups.data ? groups.data : "", p->third);
-    bang_text_release(&groups);
-    for (size_t i = 0; i < p->r->found->set_count; i++)
-        if (page_is_labelled(p, i) && p->r->found->sets[i].tally->listed_count)
-            add_listed(p, i);
 }

@@ -12,10 +12,12 @@
  * Evidence is an interval that excludes 0, or an exact test below 1 - level. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "diagnose_page.h"
 
-enum { FEW = 30 }; /* a mean over fewer samples than this decides nothing */
+static const double gap_least = 0.05; /* over-confidence below this is small */
+enum { FEW = 30 };                    /* a mean over fewer samples than this decides nothing */
 
 /* One verdict is under way: what every set says, and all of them together. */
 typedef struct judge {
@@ -167,7 +169,8 @@ static double confidence_of(const bang_set_diagnosis *set, bang_role role)
     return set->member[role] < 0 ? NAN : set->tally->of[set->member[role]].confidence;
 }
 
-static void judge_confidence(diagnose_page *p, const bang_estimate *of)
+/* 1 if it is over-confident by something worth mending. */
+static int judge_confidence(diagnose_page *p, const bang_estimate *of)
 {
     const bang_diagnosis *found = p->r->found;
     const bang_estimate *accuracy = &of[BANG_Q_ACCURACY + BANG_FINE];
@@ -196,14 +199,18 @@ static void judge_confidence(diagnose_page *p, const bang_estimate *of)
     add_sets(&because, &j, "Over-confident");
     bang_text_add(&because, p->r->replicates
                                 ? " Decided by whether the mean confidence lies above the "
-                                  "interval of the accuracy."
+                                  "interval of the accuracy; partly when by less than 5 points."
                                 : " Not decided: no intervals were computed.");
+    const char *holds = holds_by(&j, side_of_gap(confidence, accuracy));
+    int is_small = confidence - accuracy->value < gap_least;
     add_verdict(p, claim_of(p, "The fine-tuned model is over-confident"),
-                holds_by(&j, side_of_gap(confidence, accuracy)), &because);
+                is_small && strcmp(holds, "yes") == 0 ? "partly" : holds, &because);
+    return side_of_gap(confidence, accuracy) > 0 && !is_small;
 }
 
-/* The sign of the sum of margins in TF. There is no interval of it: the sets have to agree. */
-static void judge_dominance(diagnose_page *p)
+/* The sign of the sum of margins in TF. There is no interval of it: the sets have to agree.
+ * 1 if it is negative on any. */
+static int judge_dominance(diagnose_page *p)
 {
     const bang_diagnosis *found = p->r->found;
     size_t counted = 0, negative = 0, few = 0;
@@ -246,6 +253,7 @@ static void judge_dominance(diagnose_page *p)
                 : negative            ? "partly"
                                       : "no",
                 &because);
+    return negative > 0;
 }
 
 static void judge_spaces(diagnose_page *p)
@@ -284,8 +292,15 @@ void page_verdicts(diagnose_page *p)
     }
     judge_improvement(p, of);
     judge_corrections(p);
-    judge_confidence(p, of);
-    judge_dominance(p);
+    int over = judge_confidence(p, of);
+    int dominates = judge_dominance(p);
     if (p->has_average)
         judge_spaces(p);
+    if (over)
+        page_paragraph(
+            p,
+            "What may help against over-confidence: fine-tuning with label smoothing and "
+            "Mixup (BANG), or less weight on the fine-tuned model%s (section "
+            "\u201cWhich alpha\u201d).",
+            dominates ? ", which outvotes the other one where it is wrong" : "");
 }

@@ -19,7 +19,7 @@ static void format_plain(char out[32], double value)
 
 static void format_margin(char out[32], double value)
 {
-    snprintf(out, 32, isnan(value) ? "-" : "%+.2f", fabs(value) < 0.005 ? 0 : value);
+    snprintf(out, 32, isnan(value) ? "-" : "%+.2f", value);
 }
 
 static void format_interval(char out[64], const bang_estimate *e)

@@ -130,16 +130,10 @@ const char *diagnose_role_title(bang_role role)
     return titles[role];
 }
 
-/* What rounds to 0 has no sign: neither -0.0 nor +0.0 says anything. */
+/* What rounds to 0 keeps its sign: an interval [+0.0, +0.2] excludes 0. */
 const char *diagnose_points(char out[32], double value)
 {
-    double points = 100 * value;
-    if (isnan(value))
-        snprintf(out, 32, "-");
-    else if (fabs(points) < 0.05)
-        snprintf(out, 32, "0.0");
-    else
-        snprintf(out, 32, "%+.1f", points);
+    snprintf(out, 32, isnan(value) ? "-" : value == 0 ? "0.0" : "%+.1f", 100 * value);
     return out;
 }
 
