@@ -28,7 +28,8 @@ int diagnose_names_read(diagnose_names *out, const char *path, cli *c)
         if (tab)
             *tab = '\0';
     }
-    out->of = (bang_output_names){count, out->keys, out->names};
+    out->of =
+        (bang_output_names){count, (const char *const *)out->keys, (const char *const *)out->names};
     return 0;
 }
 
@@ -137,8 +138,9 @@ static int from_file(diagnose_subset *out, const char *path, const diagnose_name
     return rc;
 }
 
-int diagnose_subset_read(diagnose_subset *out, const char *what, const char *beside,
-                         const diagnose_names *names, size_t outputs, const char *model, cli *c)
+int diagnose_subset_read(diagnose_subset *out, const char *what, const char *where,
+                         const char *beside, const diagnose_names *names, size_t outputs,
+                         const char *model, cli *c)
 {
     bang_error err = {0};
     int rc;
@@ -157,7 +159,7 @@ int diagnose_subset_read(diagnose_subset *out, const char *what, const char *bes
                        "one class: with it alone every answer is right: name "
                        "two or more");
     if (rc < 0)
-        cli_problem(c, "--classes %.200s: %s", what, err.message);
+        cli_problem(c, "%s %.200s: %s", where, what, err.message);
     out->given = rc == 0;
     return rc < 0 ? -1 : 0;
 }
