@@ -104,7 +104,7 @@ typedef struct diagnose_result {
     bang_text notes; /* a line each: what a reader should know about the input */
 } diagnose_result;
 
-/* Says through c which highlights are no points, or are there twice. */
+/* Says through c which highlights are no points. */
 void diagnose_check_highlights(cli *c, const diagnose_curve *points,
                                const diagnose_request *request);
 /* Fits the curve to the points that are not highlighted. The caller releases out in any case; its

@@ -19,15 +19,10 @@ static size_t find_point(const diagnose_curve *points, const char *name)
 void diagnose_check_highlights(cli *c, const diagnose_curve *points,
                                const diagnose_request *request)
 {
-    for (size_t i = 0; i < request->highlight_count; i++) {
-        const char *name = request->highlights[i];
-        if (find_point(points, name) == points->count)
-            cli_problem(c, "--highlight %.80s: no row of %.200s is called so", name,
-                        request->curve);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(request->highlights[k], name) == 0)
-                cli_problem(c, "--highlight %.80s: is given twice", name);
-    }
+    for (size_t i = 0; i < request->highlight_count; i++)
+        if (find_point(points, request->highlights[i]) == points->count)
+            cli_problem(c, "--highlight %.80s: no row of %.200s is called so",
+                        request->highlights[i], request->curve);
 }
 
 static void draw_band(diagnose_fit *out, double level)
@@ -59,7 +54,7 @@ static int fit_points(diagnose_fit *out, const diagnose_curve *points, const cha
     }
     bang_error why = {0};
     if (rc == 0 && bang_curve_fit(&out->fit, x, y, out->count, &why) < 0)
-        rc = bang_fail(err, BANG_EDATA, "--curve %.200s: %s", request->curve, why.message);
+        rc = bang_fail(err, BANG_EDATA, "%.200s: %s", request->curve, why.message);
     free(x);
     free(y);
     for (size_t i = 0; i < out->highlight_count && rc == 0; i++) {
@@ -136,11 +131,11 @@ static void print_highlight(const diagnose_highlight *h, double level)
     printf("%.1f points %s the curve (standard error %.1f, ", fabs(residual),
            residual < 0 ? "below" : "above", 100 * r->standard_error);
     printf(r->p < 1e-4 ? "p < 0.0001" : "p = %.2g", r->p);
-    printf("): %s\n", r->p >= 1 - level ? "may be chance: other points scatter as much"
-                      : r->outside      ? "more than other points scatter, but"
+    printf("): %s\n", r->p >= 1 - level ? "may be chance"
+                      : r->outside      ? "more than other points scatter"
                                         : "real: more than other points scatter");
     if (r->outside)
-        puts("its FM lies outside of the fitted points, where the curve is extrapolated");
+        puts("Its FM lies outside of the fitted points: the curve is extrapolated there.");
 }
 
 void diagnose_print_curve(const diagnose_result *r)
@@ -153,7 +148,7 @@ void diagnose_print_curve(const diagnose_result *r)
     if (!isnan(c->fit.r_squared))
         printf(", R^2 %.3f", c->fit.r_squared);
     if (!isnan(c->fit.residual_sd))
-        printf(", residuals %.2f points (standard deviation)", 100 * c->fit.residual_sd);
+        printf(", residual sd %.2f points", 100 * c->fit.residual_sd);
     putchar('\n');
     print_points(c);
     for (size_t i = 0; i < c->highlight_count; i++)

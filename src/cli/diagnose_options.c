@@ -98,7 +98,7 @@ static void read_alphas(cli *c, numbers *out, const char *text)
         cli_problem(c, "out of memory");
         return;
     }
-    for (size_t length; out->count < most; text += length + 1) {
+    for (size_t length, left = most; left > 0; left--, text += length + 1) {
         length = strcspn(text, ",");
         char *item = strndup(text, length);
         double *value = &out->values[out->count];
@@ -106,12 +106,14 @@ static void read_alphas(cli *c, numbers *out, const char *text)
         if (!item || bang_text_to_double(value, item) < 0 || !(*value >= 0 && *value <= 1)) {
             cli_problem(c, "--alphas: %.40s: must be numbers within 0..1, as in 0.3,0.5,0.7",
                         item ? item : "");
+            free(out->texts[--out->count]);
             return;
         }
         for (size_t i = 0; i + 1 < out->count; i++)
             if (out->values[i] == *value) {
                 cli_problem(c, "--alphas: %.40s: is there twice", item);
-                return;
+                free(out->texts[--out->count]);
+                break;
             }
     }
 }
@@ -158,7 +160,8 @@ static int by_alpha(const void *left, const void *right)
 }
 
 /* ALPHA=FILE, or a name with {alpha} for every one of --alphas. */
-static void check_at(cli *c, diagnose_block *block, const char *typed, const numbers *alphas)
+static void check_at(cli *c, const diagnose_request *r, diagnose_block *block, const char *typed,
+                     const numbers *alphas)
 {
     const char *equal = strchr(typed, '=');
     char *front = equal ? strndup(typed, (size_t)(equal - typed)) : NULL;
@@ -175,7 +178,7 @@ static void check_at(cli *c, diagnose_block *block, const char *typed, const num
         cli_problem(c,
                     "--at %.200s: names no alpha: write ALPHA=FILE, or put {alpha} into the name",
                     typed);
-    else if (alphas->count == 0)
+    else if (!r->alphas)
         cli_problem(c, "--at %.200s: needs --alphas to say which they are", typed);
     else
         for (size_t i = 0; i < alphas->count; i++)
@@ -197,7 +200,7 @@ static void check_averages(cli *c, diagnose_request *r, const numbers *alphas)
     for (size_t i = 0; i < r->block_count; i++) {
         diagnose_block *b = &r->blocks[i];
         for (size_t k = 0; k < b->at_typed_count; k++)
-            check_at(c, b, b->at_typed[k], alphas);
+            check_at(c, r, b, b->at_typed[k], alphas);
         if (b->set.at_count == 0)
             continue;
         qsort(b->at, b->set.at_count, sizeof *b->at, by_alpha);
@@ -248,7 +251,7 @@ static void check_name(cli *c, const diagnose_request *r, size_t index)
 {
     const char *name = r->sets[index].name;
     if (!*name || strpbrk(name, "\n\r\t") || !is_utf8(name))
-        cli_problem(c, "--set %.80s: is no name: use letters, digits and signs, in UTF-8", name);
+        cli_problem(c, "--set '%.80s': is no name: use letters, digits and signs, in UTF-8", name);
     if (strcmp(name, "none") == 0)
         cli_problem(c, "--set none: means no set elsewhere: choose another name");
     for (size_t i = 0; i < index; i++)
@@ -430,6 +433,10 @@ static void check_files(cli *c, const diagnose_request *r)
         cli_problem(c, "--csv %.200s: is the page, too: name another file", r->csv);
     if (r->highlight_count && !r->curve)
         cli_problem(c, "--highlight: is a point of a curve: give --curve FILE.csv");
+    for (size_t i = 0; i < r->highlight_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(r->highlights[k], r->highlights[i]) == 0)
+                cli_problem(c, "--highlight %.80s: is given twice", r->highlights[i]);
 }
 
 static void check_label_numbers(cli *c, diagnose_request *r)

@@ -103,10 +103,10 @@ static void add_class_table(diagnose_page *p, size_t set)
         page_put(p, row, page_percent(last - fmax(pre, fine), 0));
     }
     page_note(p, table,
-              "Improvement: over the better of PM and FM in the class, in points. With few samples "
-              "in a class it is mostly chance.%s",
-              classes > ROWS_MOST ? " More classes than 500 are left to bang diagnose --json."
-                                  : "");
+              "%s%zu of %zu classes. Improvement: over the better of PM and FM in the class, in "
+              "points; with few samples in a class it is mostly chance.",
+              classes > ROWS_MOST ? "The first " : "",
+              classes > ROWS_MOST ? (size_t)ROWS_MOST : classes, classes);
 }
 
 void page_classes(diagnose_page *p)

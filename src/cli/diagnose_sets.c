@@ -98,7 +98,7 @@ static void print_temperatures(const bang_diagnosis *d)
 {
     if (!d->has_temperature)
         return;
-    fputs("\nTemperatures", stdout);
+    fputs("Temperatures", stdout);
     if (d->fitted) {
         fputs(", fitted on ", stdout);
         cli_print_clean(d->sets[d->fitted_on].name);
@@ -152,6 +152,7 @@ void diagnose_print_alpha(const diagnose_result *r)
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *with = diagnose_with_averages(d);
     int advised = diagnose_advised(d);
+    putchar('\n');
     print_temperatures(d);
     print_balance(d);
     if (!with || advised < 0)

@@ -77,12 +77,13 @@ static void print_p(double p)
     printf(p < 1e-4 ? "< 0.0001\n" : "%.2g\n", p);
 }
 
-/* width: of what is said about it, if something follows. */
+/* width: of the words about it, where something follows. */
 static void print_estimate(const char *title, const bang_estimate *e, int width)
 {
     char points[32], range[64];
-    printf("%-*s  %6s %-16s  %-*s", NAME, title, diagnose_points(points, e->value),
-           diagnose_range(range, e), width, diagnose_verdict(e));
+    printf("%-*s  %6s", NAME, title, diagnose_points(points, e->value));
+    if (width || !isnan(e->interval.low))
+        printf(" %-16s  %-*s", diagnose_range(range, e), width, diagnose_verdict(e));
 }
 
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
@@ -263,8 +264,8 @@ static void print_title(const diagnose_result *r, size_t index)
         printf(", %zu left out", facts->left_out);
     if (!set->tally->labelled)
         printf(", no labels");
-    puts(!set->has_average                       ? "; no average is given: the OSE takes its place"
-         : strcmp(facts->average, "at 0.5") == 0 ? "; the average is that at alpha 0.5"
+    puts(!set->has_average                       ? "; AM is the OSE"
+         : strcmp(facts->average, "at 0.5") == 0 ? "; AM at alpha 0.5"
                                                  : "");
 }
 

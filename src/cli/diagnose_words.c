@@ -69,7 +69,8 @@ static void add_relation(bang_text *out, const bang_estimate *e, const char *oth
     diagnose_points(points, e->value);
     diagnose_range(range, e);
     if (!*range)
-        bang_text_add(out, "%s points from %s", points, other);
+        bang_text_add(out, "%.1f points %s %s", 100 * fabs(e->value),
+                      e->value < 0 ? "below" : "above", other);
     else if (diagnose_is_real(e))
         bang_text_add(out, "%s than %s (%s points%s)", e->value > 0 ? "better" : "worse", other,
                       points, range);
@@ -154,6 +155,10 @@ static void say_space(bang_text *out, const target *t)
         return;
     bang_text_add(out, "Averaging weights is ");
     add_relation(out, &t->of[BANG_Q_AVG_OSE], "averaging outputs");
+    if (!isnan(t->of[BANG_Q_AVG_SCALED].value)) {
+        bang_text_add(out, " and ");
+        add_relation(out, &t->of[BANG_Q_AVG_SCALED], "averaging calibrated outputs");
+    }
     bang_text_add(out, ".\n");
 }
 

@@ -112,7 +112,7 @@ static void add_bar(bang_text *out, const layout *l, const bang_bar_chart *chart
                   "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#fff\" "
                   "fill-opacity=\"0\" pointer-events=\"all\"><title>",
                   l->left, y, l->right - l->left, l->row);
-    bang_draw_escaped(out, chart->names[i]);
+    bang_draw_escaped_line(out, chart->names[i]);
     bang_text_add(out, ": %s</title></rect>\n", shown);
 }
 

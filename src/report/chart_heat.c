@@ -206,9 +206,9 @@ static void add_cell(bang_text *out, const layout *l, const bang_heat_map *map, 
                   l->cell_x - gap, l->cell_y - gap);
     bang_heat_fill(out, at, map->sequential);
     bang_text_add(out, " pointer-events=\"all\"><title>");
-    bang_draw_escaped(out, map->x_label ? map->x_label : "x");
+    bang_draw_escaped_line(out, map->x_label ? map->x_label : "x");
     bang_text_add(out, " %s, ", at_x);
-    bang_draw_escaped(out, map->y_label ? map->y_label : "y");
+    bang_draw_escaped_line(out, map->y_label ? map->y_label : "y");
     bang_text_add(out, " %s: %s</title></rect>\n", at_y, shown);
     if (l->ink_size == 0)
         return;

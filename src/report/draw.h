@@ -89,6 +89,11 @@ typedef struct bang_draw_block {
 /* text may be NULL (no lines). */
 void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
                     int most_lines);
+/* The same for a name, which may break after "-", "_" and "/", too; and the width
+ * of its widest part. */
+void bang_draw_wrap_name(bang_draw_block *block, const char *name, double size, double width,
+                         int most_lines);
+double bang_draw_name_width(const char *name, double size);
 double bang_draw_block_height(const bang_draw_block *block);
 /* First baseline at (x, y); attributes such as text-anchor="middle". A
  * sideways block reads upwards, its lines stacked from left to right. */

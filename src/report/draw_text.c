@@ -89,9 +89,9 @@ double bang_draw_text_width(const char *s, double size)
     return width * size;
 }
 
-/* The end of the longest start of s that fits, at a space where there is one;
- * at least one character. */
-static const char *line_end(const char *s, double size, double width)
+/* The end of the longest start of s that fits, at a space or after one of the
+ * breaks where there is one; at least one character. */
+static const char *line_end(const char *s, double size, double width, const char *breaks)
 {
     const char *space = NULL, *p = s;
     double used = 0;
@@ -105,12 +105,14 @@ static const char *line_end(const char *s, double size, double width)
             space = before; /* which may hang over the end */
         if (used > width && before > s)
             return space ? space : before;
+        if (c < 0x80 && strchr(breaks, (int)c) && *p)
+            space = p;
     }
     return p;
 }
 
-void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
-                    int most_lines)
+static void wrap(bang_draw_block *block, const char *text, double size, double width,
+                 int most_lines, const char *breaks)
 {
     *block = (bang_draw_block){.text = text, .size = size, .width = width};
     if (!text)
@@ -119,16 +121,48 @@ void bang_draw_wrap(bang_draw_block *block, const char *text, double size, doubl
         most_lines = BANG_DRAW_LINES;
     const char *p = text + strspn(text, " \n");
     while (*p && block->line_count < most_lines) {
-        const char *end = line_end(p, size, width);
+        const char *end = line_end(p, size, width, breaks);
         int last = block->line_count + 1 == most_lines;
         if (last && end[strspn(end, " \n")]) {
             block->cut = 1;
-            end = line_end(p, size, width - size);
+            end = line_end(p, size, width - size, breaks);
         }
         block->start[block->line_count] = (size_t)(p - text);
         block->length[block->line_count++] = (size_t)(end - p);
         p = end + strspn(end, " \n");
     }
+}
+
+void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
+                    int most_lines)
+{
+    wrap(block, text, size, width, most_lines, "");
+}
+
+static const char name_breaks[] = "-_/";
+
+void bang_draw_wrap_name(bang_draw_block *block, const char *name, double size, double width,
+                         int most_lines)
+{
+    wrap(block, name, size, width, most_lines, name_breaks);
+}
+
+double bang_draw_name_width(const char *name, double size)
+{
+    double widest = 0, used = 0;
+    while (name && *name) {
+        uint32_t c = next_character(&name);
+        if (c == ' ' || c == '\n') {
+            used = 0;
+            continue;
+        }
+        used += size * character_width(c);
+        if (used > widest)
+            widest = used;
+        if (c < 0x80 && strchr(name_breaks, (int)c))
+            used = 0;
+    }
+    return widest;
 }
 
 double bang_draw_block_height(const bang_draw_block *block)

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #define SIZE 12.0 /* font */
-#define WIDTH_MOST 240.0
+#define WIDTH_MOST 170.0
 #define NEAR 4.0 /* from a mark to its text */
-#define FAR 22.0
+#define FURTHER 20.0
+#define LINES 2
 
 int bang_labels_reserve(bang_labels *labels, size_t most)
 {
@@ -52,28 +53,30 @@ bang_label bang_labels_place(bang_labels *labels, const char *text, double x, do
                                      {.8, -.8}, {.8, .8}, {-.8, -.8}, {-.8, .8}};
     bang_label label = {0}, best = {0};
     bang_labels_box taken = {0};
-    double least = INFINITY, height = SIZE + 2;
-    double room = fmin(WIDTH_MOST, labels->right - labels->left);
-    bang_draw_wrap(&label.text, text, SIZE, room / BANG_DRAW_BOLD, 1);
+    double least = INFINITY, room = fmin(WIDTH_MOST, labels->right - labels->left);
+    bang_draw_wrap(&label.text, text, SIZE, room / BANG_DRAW_BOLD, LINES);
     double width = fmin(room, bang_draw_text_width(text, SIZE) * BANG_DRAW_BOLD);
-    for (int far = 0; far < 2; far++) {
-        double away = radius + (far ? FAR : NEAR);
+    double height = bang_draw_block_height(&label.text);
+    for (int far = 0; far < 4; far++) {
+        double away = radius + NEAR + far * FURTHER;
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             double at_x = x + ways[i][0] * away, at_y = y + ways[i][1] * away;
             bang_labels_box box = {.weight = 5};
             box.left = ways[i][0] > 0 ? at_x : ways[i][0] < 0 ? at_x - width : at_x - width / 2;
+            if (ways[i][0] == 0) /* may slide */
+                box.left = fmax(labels->left, fmin(labels->right - width, box.left));
             box.top = ways[i][1] == 0 ? at_y - height / 2 : ways[i][1] > 0 ? at_y : at_y - height;
             box.right = box.left + width;
             box.bottom = box.top + height;
-            double cost = cost_of(labels, &box) + 0.01 * (double)i + 0.3 * far;
+            double cost = cost_of(labels, &box) + 0.01 * (double)i + 0.2 * far;
             if (cost >= least)
                 continue;
             least = cost;
             best = label;
             best.side = ways[i][0] > 0 ? 1 : ways[i][0] < 0 ? -1 : 0;
-            best.x = at_x;
-            best.y = box.bottom - 4;
-            best.led = far;
+            best.x = ways[i][0] == 0 ? box.left + width / 2 : at_x;
+            best.y = box.top + SIZE;
+            best.led = far > 0;
             best.from_x = x + ways[i][0] * (radius + 1);
             best.from_y = y + ways[i][1] * (radius + 1);
             best.to_x = at_x;

@@ -7,10 +7,9 @@
 #include "report/draw.h"
 
 #define SAMPLE 26.0       /* length of the line that shows a colour */
-#define SHORT_SAMPLE 14.0 /* of one where no entry has a line */
+#define SHORT_SAMPLE 14.0 /* of one without a line */
 #define ROW 20.0          /* height of an entry */
 #define BETWEEN 20.0      /* entries of one row */
-#define APART 10.0        /* more, before an entry that stands off */
 #define TO_NAME 7.0       /* sample to name */
 #define COLUMN_MOST 190.0 /* a wider legend stands above the plot */
 #define TO_PLOT 18.0
@@ -57,10 +56,16 @@ static void measure(bang_legend *legend, double room)
             legend->sample = SAMPLE;
 }
 
+/* Samples over each other are equally wide. */
+static double sample_width(const bang_legend *legend, size_t i)
+{
+    return legend->column ? legend->sample : legend->entries[i].line ? SAMPLE : SHORT_SAMPLE;
+}
+
 static double entry_width(const bang_legend *legend, size_t i)
 {
     const char *name = legend->entries[i].name;
-    return fmin(legend->room, legend->sample + TO_NAME + bang_draw_text_width(name, 12));
+    return fmin(legend->room, sample_width(legend, i) + TO_NAME + bang_draw_text_width(name, 12));
 }
 
 typedef void (*placer)(bang_text *out, const bang_legend *legend, size_t i, double x, double y);
@@ -71,14 +76,15 @@ static double walk(bang_text *out, const bang_legend *legend, double x, double y
 {
     double at = 0, top = y;
     for (size_t i = 0; i < legend->count; i++) {
-        double width = entry_width(legend, i), apart = legend->entries[i].apart ? APART : 0;
+        double width = entry_width(legend, i);
+        int full = at + BETWEEN + width > legend->room;
         if (legend->column) {
-            y += i ? ROW + apart : 0;
-        } else if (at > 0 && at + BETWEEN + apart + width > legend->room) {
+            y += i ? ROW : 0;
+        } else if (at > 0 && (full || legend->entries[i].apart)) {
             at = 0;
             y += ROW;
         } else if (at > 0) {
-            at += BETWEEN + apart;
+            at += BETWEEN;
         }
         if (place)
             place(out, legend, i, x + at, y);
@@ -95,26 +101,18 @@ static double widest(const bang_legend *legend)
     return width;
 }
 
-void bang_legend_stand(bang_legend *legend, double width)
-{
-    if (!legend->count)
-        return;
-    measure(legend, width);
-    legend->column = 1;
-    legend->width = widest(legend) + TO_PLOT;
-    legend->stands = walk(NULL, legend, 0, 0, NULL);
-}
-
 void bang_legend_fit(bang_legend *legend, double width, double height)
 {
+    legend->column = 1;
     measure(legend, width);
-    if (legend->count > 2 && widest(legend) <= COLUMN_MOST) {
-        bang_legend_stand(legend, width);
-        if (legend->stands <= height)
-            return;
+    double beside = widest(legend);
+    if (legend->count > 2 && beside <= COLUMN_MOST && walk(NULL, legend, 0, 0, NULL) <= height) {
+        legend->width = beside + TO_PLOT;
+        legend->height = 0;
+        return;
     }
     legend->column = 0;
-    legend->width = legend->stands = 0;
+    legend->width = 0;
     legend->height = legend->count ? walk(NULL, legend, 0, 0, NULL) + 8 : 0;
 }
 
@@ -136,7 +134,7 @@ static void add_sample(bang_text *out, const bang_legend_entry *entry, double x,
                       : entry->neutral ? ""
                                        : bang_draw_dash(entry->color));
     if (entry->points) {
-        bang_draw_mark(out, x + width / 2, y, 4, entry->shape);
+        bang_draw_mark(out, x + width / 2, y, entry->line ? 4 : 4.6, entry->shape);
         bang_text_add(out, "</path>\n");
     }
 }
@@ -144,7 +142,7 @@ static void add_sample(bang_text *out, const bang_legend_entry *entry, double x,
 static void add_entry(bang_text *out, const bang_legend *legend, size_t i, double x, double y)
 {
     const bang_legend_entry *entry = &legend->entries[i];
-    double sample = legend->sample;
+    double sample = sample_width(legend, i);
     bang_text_add(out, "<g");
     bang_draw_color(out, "entry", entry->color, entry->neutral);
     /* Unseen, so that the pointer need not hit a line or a letter. */

@@ -22,7 +22,7 @@ typedef struct bang_legend_entry {
     int shape;              /* of the points, from 0 */
     int pale;               /* fill: fainter */
     int dashed;             /* line: in the way of a reference */
-    int apart;              /* stands off from the entry before it */
+    int apart;              /* begins a row */
 } bang_legend_entry;
 
 typedef struct bang_legend {
@@ -32,7 +32,6 @@ typedef struct bang_legend {
     double room;          /* width of a row, and the most of an entry */
     double sample;        /* width of a sample */
     double width, height; /* what it takes beside, above the plot, with the gap to it */
-    double stands;        /* how far down it reaches beside the plot */
 } bang_legend;
 
 /* Room for that many entries, which the caller releases; 0, or -1 when memory
@@ -46,10 +45,9 @@ bang_legend_entry *bang_legend_enter(bang_legend *legend, const char *name, size
 size_t bang_legend_find(const bang_legend *legend, const char *name, size_t from);
 
 /* Beside the plot where more than two short entries fit its height, else in rows
- * of that width above. */
+ * of that width above; with a height of 0 always there, which is what a narrow
+ * window shows first. */
 void bang_legend_fit(bang_legend *legend, double width, double height);
-/* Beside the plot in any case, entries cut to that width. */
-void bang_legend_stand(bang_legend *legend, double width);
 
 /* Top left corner at (x, y); entry i is a group with data-entry="i". */
 void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double y);

@@ -2,7 +2,7 @@
 # shellcheck source=/dev/null disable=SC2154
 . "$here/numpy.inc"
 logits() { $python "$here/../make_logits.py" "$@"; }
-# JSON with 6 digits, long lists by their first entry
+# JSON with 6 digits, without the sets, long lists by their first entry
 rounded() {
     $python -c '
 import json, sys
@@ -21,7 +21,10 @@ def show(x, indent=""):
             show(v, indent + "  ")
         else:
             print(indent + k, json.dumps(v))
-show(shorten(json.load(sys.stdin)))'
+found = json.load(sys.stdin)
+sets = found.pop("sets")
+assert len(sets) > 1 or all(found[k] == sets[0][k] for k in sets[0])
+show(shorten(found))'
 }
 logits id pre=1.6 fine=2.6 seed=1 alphas=0.2,0.4,0.5,0.8
 logits art pre=1.9 fine=1.4 seed=2 alphas=0.2,0.4,0.5,0.8
@@ -51,28 +54,25 @@ run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'i
     --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2
 grep -c '</html>' page.html
 head -n 12 all.csv
-cut -d, -f1,2 all.csv | uniq -c | tr -s ' '
+cut -d, -f1,2 all.csv | sort | uniq -c | grep ' \(art\|average OOD\|\),' | tr -s ' '
 bang diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'id/am-{alpha}.npy' \
     --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --at 'art/am-{alpha}.npy' \
     --set ink --labels ink/y.npy --pre ink/pm.npy --fine ink/fm.npy --at 0.2=ink/am-0.2.npy \
     --at 0.8=ink/am-0.8.npy --avg ink/am.npy --alphas 0.2,0.8 --id ink --bootstrap 100 \
-    --temperature 1,1.5 --json >all.json
-$python -c '
-import json
-all = json.load(open("all.json"))
-del all["sets"]
-print(json.dumps(all))' | rounded
+    --temperature 1,1.5 --json | rounded
 
 # which samples, which classes
 seq 1 400 | sed 's/.*/picture &.jpg/' >names
 printf 'ape\nbee\ncat\ndog\neel\n' >classes
-run diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --list TTF,FFT --files names \
+run diagnose --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --list TTF,FFT --files names \
     --class-names classes --by-class --bootstrap 0 -q >listed
 sed -n '/^Classes/,/^Temperatures/p' listed
-bang diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --list FFT --files names \
+bang diagnose --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --list FFT --files names \
     --class-names classes --bootstrap 0 --json |
     $python -c 'import json, sys; all = json.load(sys.stdin); print(all["samples"])
-for sample in all["samples_detail"][:2]: print(sample)'
+for sample in all["samples_detail"][:2]:
+    print(*(sample[k] for k in ("index", "group", "label", "predictions", "names", "file")))
+    print(*("%.4f" % sample[k][m] for k in ("confidence", "margin") for m in ("pre", "fine", "avg")))'
 
 # a subset of the classes; labels are outputs, and those of others left out
 run diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --classes 1,3,4 --label-numbers outputs \
@@ -104,6 +104,6 @@ Mixup,53.5,64.7
 "LS, 0.1",54.3,63.2
 END
 run diagnose --curve runs.csv --highlight Mixup --highlight 'LS, 0.1' --csv curve.csv
-grep -v ',band,' curve.csv | cut -d, -f1-5 | sed 's/\([0-9]\.[0-9]\{6\}\)[0-9]*/\1/'
+grep -v ',band,' curve.csv | cut -d, -f1-5 | sed 's/\([0-9]\.[0-9]\{4\}\)[0-9]*/\1/'
 run diagnose --curve runs.csv --level 0.8 -q --csv curve.csv
 ls

@@ -46,7 +46,8 @@ run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list all --files 
 # the curve
 printf 'name,fine,avg\na,50,60\nb,51,61\n' >runs.csv
 run diagnose --curve runs.csv
-run diagnose --curve runs.csv --highlight c --highlight a --highlight a
+run diagnose --curve runs.csv --highlight c --highlight a
+run diagnose --curve runs.csv --highlight a --highlight a
 printf 'name,fine\na,50\n' >runs.csv
 run diagnose --curve runs.csv
 run diagnose --curve none.csv
