@@ -22,16 +22,7 @@ typedef struct diagnose_page {
 } diagnose_page;
 
 /* Colours of the models, everywhere the same. */
-enum {
-    PAGE_PRE,
-    PAGE_FINE,
-    PAGE_AVG,
-    PAGE_OSE,
-    PAGE_FINE_SCALED,
-    PAGE_PRE_SCALED,
-    PAGE_GREY,
-    PAGE_BROWN
-};
+enum { PAGE_PRE, PAGE_FINE, PAGE_AVG, PAGE_OSE, PAGE_FINE_SCALED, PAGE_SKY, PAGE_GREY, PAGE_BROWN };
 int page_role_color(bang_role role);
 /* "pre-trained (PM)", ... */
 const char *page_role_name(bang_role role);

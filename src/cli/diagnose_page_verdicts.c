@@ -90,7 +90,7 @@ static json_t *claim_of(const diagnose_page *p, const char *claim)
 static void add_rule(bang_text *because, const diagnose_page *p, const char *what)
 {
     if (p->r->replicates)
-        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes 0.",
+        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes\u00a00.",
                       100 * p->r->level, what);
     else
         bang_text_add(because, " Not decided: no intervals were computed.");
