@@ -366,15 +366,21 @@ static void test_scores(void **state)
             for (size_t v = 0; v < version_count; v++) {
                 for (size_t m = 3; m-- > 0;) {
                     bang_measure_naive.scan(&scan, z[m], count);
-                    versions[v]->soften(&found[v][0], e[m], z[m], count, &scan, scale, label);
-                    bang_measure_naive.soften(&right, plain, z[m], count, &scan, scale, label);
+                    bang_soft soft, again;
+                    versions[v]->soften(&soft, e[m], z[m], count, &scan, scale, label);
+                    versions[v]->score(&found[v][0], &soft, 1, label);
+                    bang_measure_naive.soften(&again, plain, z[m], count, &scan, scale, label);
+                    bang_measure_naive.score(&right, &again, 1, label);
                     same_score(&found[v][0], &right, count);
                     for (size_t k = 0; k < BANG_SIDE * count; k++)
-                        close_to(e[m][k], plain[k], plain[k] < 1e-300 ? 1 : 3 * DBL_EPSILON);
+                        if (plain[k] < 1e-300)
+                            assert_true(e[m][k] <= 1e-300);
+                        else
+                            close_to(e[m][k], plain[k], (3 - 2 * log(plain[k])) * DBL_EPSILON);
                     for (size_t j = 0; j < BANG_SIDE; j++)
                         factor[m][j] = found[v][0].confidence[j] * (m == 2 ? 0.5 : 0.25);
-                    versions[v]->soften(&found[v][1], NULL, z[m], count, &scan, scale, label);
-                    assert_memory_equal(&found[v][0], &found[v][1], sizeof right);
+                    versions[v]->soften(&again, NULL, z[m], count, &scan, scale, label);
+                    assert_memory_equal(&soft, &again, sizeof soft);
                 }
                 for (size_t n = 2; n <= 3; n++) {
                     versions[v]->blend(&found[v][1], parts, (const double(*)[BANG_SIDE])factor, n,
@@ -404,11 +410,13 @@ static void test_fold(void **state)
     for (size_t round = 0; round < 300; round++) {
         bang_score scores[MEMBERS];
         double label[BANG_SIDE];
-        uint64_t bits[3][BANG_SIDE];
+        uint64_t bits[3][BANG_SIDE], bin[3][MEMBERS][BANG_SIDE];
         for (size_t m = 0; m < MEMBERS; m++)
             for (size_t j = 0; j < BANG_SIDE; j++) {
                 scores[m].prediction[j] = (double)bang_random_below(&random, 3);
-                scores[m].confidence[j] = bang_random_uniform(&random);
+                scores[m].confidence[j] = round % 2
+                                              ? 1 - bang_random_uniform(&random)
+                                              : (double)(1 + bang_random_below(&random, 15)) / 15;
                 scores[m].nll[j] = bang_random_uniform(&random);
                 scores[m].brier[j] = bang_random_uniform(&random);
                 scores[m].margin[j] = bang_random_uniform(&random) - 0.5;
@@ -416,9 +424,13 @@ static void test_fold(void **state)
             }
         for (size_t v = 0; v <= version_count; v++) {
             const bang_measure_kernels *k = v ? versions[v - 1] : &bang_measure_naive;
-            k->fold(folds[v], round % 5 ? accords[v] : NULL, bits[v], scores, MEMBERS, label,
-                    1 + round % 4);
+            size_t rows = 1 + round % 4;
+            assert_int_equal(
+                k->fold(folds[v], accords[v], bits[v], bin[v], 15, scores, MEMBERS, label, rows),
+                1);
             assert_memory_equal(bits[v], bits[0], sizeof bits[0]);
+            for (size_t m = 0; m < MEMBERS; m++)
+                assert_memory_equal(bin[v][m], bin[0][m], rows * sizeof bin[0][m][0]);
         }
     }
     for (size_t v = 1; v <= version_count; v++) {

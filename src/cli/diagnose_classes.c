@@ -28,7 +28,8 @@ int diagnose_names_read(diagnose_names *out, const char *path, cli *c)
         if (tab)
             *tab = '\0';
     }
-    out->of = (bang_output_names){count, out->keys, out->names};
+    out->of =
+        (bang_output_names){count, (const char *const *)out->keys, (const char *const *)out->names};
     return 0;
 }
 

@@ -57,7 +57,7 @@ static int take_row(bang_curve_rows *out, bang_csv *csv, const int at[COLUMNS], 
     for (int c = 0; c < COLUMNS; c++) {
         fields[c] = at[c] < 0 ? NULL : csv->fields[at[c]];
         if (fields[c] && !*fields[c] && c != CLASSES) {
-            bang_csv_problem(csv, csv->began, "the %s is empty", column_names[c]);
+            bang_csv_problem(csv, csv->began, "%s is empty", column_names[c]);
             empty = 1;
         }
     }

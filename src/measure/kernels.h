@@ -17,6 +17,15 @@ typedef struct bang_scan {
     double top[BANG_SIDE], second[BANG_SIDE], index[BANG_SIDE];
 } bang_scan;
 
+/* softmax(scale z) of four rows, with e = exp(scale (z - top)). */
+typedef struct bang_soft {
+    double sum[BANG_SIDE], square[BANG_SIDE]; /* of e and of e^2 */
+    double index[BANG_SIDE];                  /* of the largest */
+    double label[BANG_SIDE];                  /* scale (z - top) of the label */
+    double other[BANG_SIDE]; /* the same over log(2), of the second where the largest is the
+                                label, else of the label */
+} bang_soft;
+
 /* What tally.h says of four rows. Without a label all but prediction and confidence is
  * of no use. */
 typedef struct bang_score {
@@ -56,17 +65,20 @@ typedef struct bang_measure_kernels {
     void (*turn_f32)(double *out, const float *const rows[BANG_SIDE], size_t count);
     void (*turn_f64)(double *out, const double *const rows[BANG_SIDE], size_t count);
     void (*scan)(bang_scan *out, const double *z, size_t count);
-    /* Scores softmax(scale z) with labels (4), -1 where there is none; keeps exp(scale (z - top)),
-     * (count, 4), in e unless it is NULL. */
-    void (*soften)(bang_score *out, double *e, const double *z, size_t count, const bang_scan *scan,
+    /* With labels (4), -1 where there is none; keeps e, (count, 4), unless it is NULL. */
+    void (*soften)(bang_soft *out, double *e, const double *z, size_t count, const bang_scan *scan,
                    double scale, const double *label);
+    /* Scores `count` softmaxes. */
+    void (*score)(bang_score *out, const bang_soft *soft, size_t count, const double *label);
     /* Scores sum_i factor_i e_i, parts of (count, 4) with factors of rows. */
     void (*blend)(bang_score *out, const double *const *e, const double (*factor)[BANG_SIDE],
                   size_t parts, size_t count, const double *label);
-    /* Adds the first `rows` rows of all members' scores; accords, of the pairs (0,1), (0,2), ..,
-     * (1,2), .., or NULL; bit m of right[j] says whether member m is right in row j. */
-    void (*fold)(bang_fold *folds, bang_accord *accords, uint64_t right[BANG_SIDE],
-                 const bang_score *scores, size_t members, const double *label, size_t rows);
+    /* Adds the first `rows` rows of all members' scores. accords: of the pairs (0,1), (0,2), ..,
+     * (1,2), ..; bit m of right[j] says whether member m is right in row j; bin (members, 4) is
+     * bang_bin_of its confidence. 0 if a confidence is not above 0 or no number, else 1. */
+    int (*fold)(bang_fold *folds, bang_accord *accords, uint64_t right[BANG_SIDE],
+                uint64_t (*bin)[BANG_SIDE], size_t bins, const bang_score *scores, size_t members,
+                const double *label, size_t rows);
 } bang_measure_kernels;
 
 const bang_measure_kernels *bang_measure_best(void);

@@ -166,6 +166,7 @@ const bang_measure_kernels TABLE = {
     .turn_f64 = turn_f64,
     .scan = scan,
     .soften = soften,
+    .score = score,
     .blend = blend,
     .fold = fold,
 };

@@ -243,13 +243,28 @@ static void finish_member(bang_tally *out, const bang_job *job, size_t m, double
     for (size_t p = 0; p < BANG_PAIRS; p++)
         of->margin[p] = out->labelled && members > 1 ? mean(sums[3 + p], pairs[p]) : (double)NAN;
     finish_bins(of, job, sums + BANG_SUMS, out->labelled);
-    if (!of->mass)
-        return;
-    bang_bins_equal_mass(of->mass, job->bins, job->mass[m], out->counted);
+}
+
+typedef struct masses {
+    const bang_job *job;
+    bang_tally *out;
+} masses;
+
+/* A bang_task: the bins of equal mass of one member. */
+static int cut_mass(void *context, size_t m, int worker, bang_error *err)
+{
+    (void)worker, (void)err;
+    const bang_job *job = ((const masses *)context)->job;
+    const bang_tally *out = ((const masses *)context)->out;
+    bang_bin *bins = out->of[m].mass;
+    if (!bins)
+        return 0;
+    bang_bins_equal_mass(bins, job->bins, job->mass[m], out->counted);
     for (size_t b = 0; b < job->bins && !out->labelled; b++)
-        of->mass[b].accuracy = (double)NAN;
+        bins[b].accuracy = (double)NAN;
     free(job->mass[m]);
     job->mass[m] = NULL;
+    return 0;
 }
 
 static int finish_patterns(bang_tally *out, const bang_job *job, size_t pairs[BANG_PAIRS],
@@ -313,6 +328,10 @@ static int finish(bang_tally *out, const bang_job *job, bang_error *err)
         finish_member(out, job, m, sums, pairs);
     free(sums);
     complete(out);
+    masses context = {job, out};
+    if (rc == 0)
+        rc = bang_parallel_for(out->member_count, (int)job->worker_count, cut_mass, &context,
+                               job->options->cancel, err);
     return rc;
 }
 

@@ -51,22 +51,24 @@ int bang_counts_collect(bang_pattern **out, size_t *count, const bang_counts *co
 /* One bin of a member, within a block. */
 typedef struct bang_cell {
     double confidence; /* sum */
-    uint32_t count, right;
+    uint64_t counts;   /* of rows; of right ones in the upper half */
 } bang_cell;
 
 typedef struct bang_worker {
     int ready;
     bang_arena arena;
     const bang_measure_kernels *kernels;
-    bang_reader *readers; /* (sources) */
-    double **z;           /* (sources) of (classes, 4) */
-    double *mixed;        /* (classes, 4) */
-    double **e;           /* (softmaxes) of (classes, 4), or NULL */
-    bang_scan *scans;     /* (sources) */
-    bang_score *soft;     /* (softmaxes) */
-    bang_score *scores;   /* (members) */
-    bang_fold *folds;     /* (members) of the block */
-    bang_cell *cells;     /* (members, bins) of the block */
+    bang_reader *readers;       /* (sources) */
+    double **z;                 /* (sources) of (classes, 4) */
+    double *mixed;              /* (classes, 4) */
+    double **e;                 /* (softmaxes) of (classes, 4), or NULL */
+    bang_scan *scans;           /* (sources) */
+    bang_soft *softs;           /* (softmaxes) */
+    bang_score *soft;           /* (softmaxes) their scores */
+    bang_score *scores;         /* (members) */
+    uint64_t (*bin)[BANG_SIDE]; /* (members) */
+    bang_fold *folds;           /* (members) of the block */
+    bang_cell *cells;           /* (members, bins) of the block */
     /* Of all blocks; whole numbers, so that their order does not matter. */
     bang_counts counts;
     bang_accord *accords;             /* (pairs of members) */

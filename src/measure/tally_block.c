@@ -33,14 +33,16 @@ static int prepare(bang_worker *w, const bang_job *job, bang_error *err)
     w->scans = bang_arena_alloc(a, sources, sizeof *w->scans);
     w->e = bang_arena_alloc(a, plan->softmax_count, sizeof *w->e);
     w->soft = bang_arena_alloc(a, plan->softmax_count, sizeof *w->soft);
+    w->softs = bang_arena_alloc(a, plan->softmax_count, sizeof *w->softs);
     w->scores = bang_arena_alloc(a, members, sizeof *w->scores);
+    w->bin = bang_arena_alloc(a, members, sizeof *w->bin);
     w->folds = bang_arena_alloc(a, members, sizeof *w->folds);
     w->cells = bang_arena_alloc(a, cells, sizeof *w->cells);
     w->accords = bang_arena_alloc(a, pairs, sizeof *w->accords);
     w->bin_count = bang_arena_alloc(a, cells, sizeof *w->bin_count);
     w->bin_right = bang_arena_alloc(a, cells, sizeof *w->bin_right);
-    if (!w->readers || !w->z || !w->scans || !w->e || !w->soft || !w->scores || !w->folds ||
-        !w->cells || !w->accords || !w->bin_count || !w->bin_right)
+    if (!w->readers || !w->z || !w->scans || !w->e || !w->soft || !w->softs || !w->scores ||
+        !w->bin || !w->folds || !w->cells || !w->accords || !w->bin_count || !w->bin_right)
         return bang_fail_memory(err);
     for (size_t s = 0; s < sources; s++)
         fine &= !plan->read[s] || (w->z[s] = floats(a, job->classes));
@@ -91,7 +93,7 @@ static void mix_parts(double *out, const bang_worker *w, const bang_member *memb
     }
 }
 
-static void score_softmax(bang_worker *w, const bang_job *job, size_t index, const double *label)
+static void sum_softmax(bang_worker *w, const bang_job *job, size_t index, const double *label)
 {
     const bang_softmax *softmax = &job->plan.softmax[index];
     const bang_measure_kernels *k = w->kernels;
@@ -104,7 +106,7 @@ static void score_softmax(bang_worker *w, const bang_job *job, size_t index, con
         z = w->mixed;
         scan = &own;
     }
-    k->soften(&w->soft[index], w->e[index], z, job->classes, scan, softmax->scale, label);
+    k->soften(&w->softs[index], w->e[index], z, job->classes, scan, softmax->scale, label);
 }
 
 /* -log sum_i w_i p_i from -log p_i, where the probabilities themselves are too small. */
@@ -142,39 +144,34 @@ static void score_member(bang_worker *w, const bang_job *job, size_t m, const do
             w->scores[m].nll[j] = nll_of_parts(w, recipe, j);
 }
 
-/* As bang_bin_of, for a confidence above 0: ceil(x) - 1 is the whole part of x unless x is whole.
- */
-static inline size_t bin_of(double confidence, size_t bins)
+static int fail_mix(const bang_worker *w, const bang_job *job, const group *g, bang_error *err)
 {
-    double x = (double)bins * confidence;
-    size_t whole = (size_t)x;
-    whole -= (double)whole == x && whole > 0;
-    return whole < bins ? whole : bins - 1;
+    for (size_t j = 0; j < g->count; j++)
+        for (size_t m = 0; m < job->input->member_count; m++)
+            if (!(w->scores[m].confidence[j] > 0))
+                return bang_fail(err, BANG_EDATA,
+                                 "row %zu: logits are too large for member %zu: their mix is no "
+                                 "finite number",
+                                 g->row[j], m);
+    return bang_fail(err, BANG_EDATA, "row %zu: cannot be scored", g->row[0]);
 }
 
-static int count_bins(bang_worker *w, const bang_job *job, const group *g, bang_error *err)
+static void count_bins(const bang_worker *w, const bang_job *job, const group *g)
 {
     for (size_t m = 0; m < job->input->member_count; m++) {
         const double *confidence = w->scores[m].confidence;
         bang_cell *cells = w->cells + m * job->bins;
-        double *mass = job->mass[m] ? job->mass[m] + g->at : NULL;
         for (size_t j = 0; j < g->count; j++) {
-            double c = confidence[j];
-            uint32_t right = (uint32_t)(g->right[j] >> m & 1);
-            if (!(c > 0 && c < 2))
-                return bang_fail(err, BANG_EDATA,
-                                 "row %zu: the logits of member %zu are too large: their mix is no "
-                                 "finite number",
-                                 g->row[j], m);
-            bang_cell *cell = &cells[bin_of(c, job->bins)];
-            cell->confidence += c;
-            cell->count++;
-            cell->right += right;
-            if (mass)
-                mass[j] = right || !job->input->labels ? c : -c;
+            bang_cell *cell = &cells[w->bin[m][j]];
+            cell->confidence += confidence[j];
+            cell->counts += 1 + ((g->right[j] >> m & 1) << 32);
+        }
+        double *mass = job->mass[m] ? job->mass[m] + g->at : NULL;
+        for (size_t j = 0; mass && j < g->count; j++) {
+            int wrong = job->input->labels && !(g->right[j] >> m & 1);
+            mass[j] = wrong ? -confidence[j] : confidence[j];
         }
     }
-    return 0;
 }
 
 static int list_sample(bang_listing *listing, const bang_worker *w, const group *g, size_t j,
@@ -243,13 +240,15 @@ static int do_group(bang_worker *w, const bang_job *job, bang_listing *listing, 
             k->scan(&w->scans[s], w->z[s], job->classes);
     }
     for (size_t i = 0; i < plan->softmax_count; i++)
-        score_softmax(w, job, i, g->label);
+        sum_softmax(w, job, i, g->label);
+    k->score(w->soft, w->softs, plan->softmax_count, g->label);
     for (size_t m = 0; m < members; m++)
         score_member(w, job, m, g->label);
-    k->fold(w->folds, w->accords, g->right, w->scores, members, g->label, g->count);
-    int rc = count_bins(w, job, g, err);
-    if (rc == 0 && job->input->labels)
-        rc = count_labels(w, job, listing, g, err);
+    if (!k->fold(w->folds, w->accords, g->right, w->bin, job->bins, w->scores, members, g->label,
+                 g->count))
+        return fail_mix(w, job, g, err);
+    count_bins(w, job, g);
+    int rc = job->input->labels ? count_labels(w, job, listing, g, err) : 0;
     g->at += g->count;
     g->count = 0;
     return rc;
@@ -300,8 +299,8 @@ static void settle(bang_worker *w, const bang_job *job, size_t index)
         for (size_t b = 0; b < job->bins; b++) {
             const bang_cell *cell = &w->cells[m * job->bins + b];
             sums[BANG_SUMS + b] = cell->confidence;
-            w->bin_count[m * job->bins + b] += cell->count;
-            w->bin_right[m * job->bins + b] += cell->right;
+            w->bin_count[m * job->bins + b] += (size_t)(cell->counts & UINT32_MAX);
+            w->bin_right[m * job->bins + b] += (size_t)(cell->counts >> 32);
         }
     }
 }

@@ -72,8 +72,8 @@ static int fit_scale(bang_axis *axis, const bang_column_chart *chart)
         hi = fmax(hi, up);
         lo = fmin(lo, down);
     }
-    hi = fmin(hi, 1e300); /* stacks of huge values */
-    lo = fmax(lo, -1e300);
+    hi = fmin(hi, 1e305); /* stacks of huge values */
+    lo = fmax(lo, -1e305);
     if (hi - lo < 1e-290)
         hi = 1;
     bang_axis_fit_round(axis, lo, hi, 6, chart->percent);
@@ -138,7 +138,7 @@ static void fit_slots(layout *l, const bang_column_chart *chart, double right)
     double most = chart->stacked ? STACK_MOST : BAR_MOST;
     l->slot = fmin((right - l->plot.left) / count, most * beside / GROUP_SHARE + 24);
     l->slot = fmax(l->slot, fmin(WIDTH_LEAST, right) / count - l->plot.left / count);
-    l->plot.right = l->plot.left + l->slot * count;
+    l->plot.right = fmin(right, l->plot.left + l->slot * count);
     l->bar = fmin(most, l->slot * (chart->stacked ? 0.64 : GROUP_SHARE) / beside);
     l->gap = l->bar >= 8 ? 2 : l->bar >= 4 ? 1 : 0;
     l->bar -= l->gap;

@@ -14,8 +14,8 @@
 /* What the outputs of a model are called, by their number. */
 typedef struct bang_output_names {
     size_t count;
-    char *const *keys;  /* (count) what data sets call them: "n01440764" */
-    char *const *names; /* (count) what people call them; may be the same */
+    const char *const *keys;  /* (count) what data sets call them: "n01440764" */
+    const char *const *names; /* (count) what people call them; may be the same */
 } bang_output_names;
 
 /* Classes of one output each, in that order, at least one. Fails on outputs that are there twice
