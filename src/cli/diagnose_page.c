@@ -23,6 +23,28 @@ static json_t *options_of(diagnose_page *p)
     return options;
 }
 
+/* The command line as sh reads it. */
+static json_t *command_of(const diagnose_page *p)
+{
+    bang_text line = {0};
+    bang_text_add(&line, "bang");
+    for (size_t i = 0; i < p->r->argument_count; i++) {
+        const char *s = p->r->arguments[i];
+        int is_plain = *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_./,:=%+@^-")];
+        bang_text_add(&line, is_plain ? " " : " '");
+        for (; *s; s++)
+            if (*s == '\'')
+                bang_text_add(&line, "'\\''");
+            else
+                bang_text_add_bytes(&line, s, 1);
+        bang_text_add(&line, is_plain ? "" : "'");
+    }
+    json_t *command = line.failed ? NULL : page_string(line.data);
+    bang_text_release(&line);
+    return command;
+}
+
 /* Ends a section: what p->show holds becomes its record. */
 static void end_section(diagnose_page *p, json_t *records, const char *key, const char *title)
 {
@@ -31,6 +53,8 @@ static void end_section(diagnose_page *p, json_t *records, const char *key, cons
                                "options", options_of(p), "result", "show", p->show);
     p->show = json_array();
     page_put(p, records, record);
+    if (!p->failed)
+        page_set(p, record, "command", command_of(p));
 }
 
 static json_t *models_of(const diagnose_page *p)

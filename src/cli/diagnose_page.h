@@ -22,7 +22,15 @@ typedef struct diagnose_page {
 } diagnose_page;
 
 /* Colours of the models, everywhere the same. */
-enum { PAGE_PRE, PAGE_FINE, PAGE_AVG, PAGE_OSE, PAGE_FINE_SCALED, PAGE_SKY, PAGE_GREY, PAGE_BROWN };
+enum {
+    PAGE_PRE,
+    PAGE_FINE,
+    PAGE_AVG,
+    PAGE_OSE,
+    PAGE_AMBER, /* the calibrated FM; samples that both models get wrong */
+    PAGE_SKY,   /* the calibrated PM; samples that exactly one gets right */
+    PAGE_GREY,  /* samples that both get right; sums and fits */
+};
 int page_role_color(bang_role role);
 /* "pre-trained (PM)", ... */
 const char *page_role_name(bang_role role);

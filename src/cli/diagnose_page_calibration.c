@@ -163,6 +163,22 @@ static void add_error_row(diagnose_page *p, json_t *table, size_t i, bang_role r
     page_put(p, row, bang_json_number(member->brier));
 }
 
+/* Means over the OOD sets, of what has one. */
+static void add_error_means(diagnose_page *p, json_t *table, bang_role role)
+{
+    const bang_diagnosis *found = p->r->found;
+    const bang_estimate *accuracy =
+        page_value(p, PAGE_MEAN, (bang_quantity)(BANG_Q_ACCURACY + (int)role));
+    json_t *row = page_row(p, table);
+    page_put(p, row, page_set_name(p, PAGE_MEAN));
+    page_put(p, row, json_string(diagnose_role_title(role)));
+    page_put(p, row, page_percent(found->ood_confidence[role], 0));
+    page_put(p, row, page_percent(found->ood_confidence[role] - accuracy->value, PAGE_SIGN));
+    page_put(p, row, page_percent(found->ood_ece[role], 0));
+    for (int k = 0; k < 7; k++)
+        page_put(p, row, json_null());
+}
+
 static void add_errors(diagnose_page *p)
 {
     static const char *const columns[] = {"set", "model", "confidence", "gap", "ECE", "MCE",
@@ -182,6 +198,10 @@ static void add_errors(diagnose_page *p)
         for (size_t m = 0; m < count; m++)
             if (page_has_role(p, i, roles[m]))
                 add_error_row(p, table, i, roles[m]);
+    for (size_t m = 0; m < count && page_has_mean(p); m++)
+        if (isfinite(
+                page_value(p, PAGE_MEAN, (bang_quantity)(BANG_Q_ACCURACY + (int)roles[m]))->value))
+            add_error_means(p, table, roles[m]);
     page_note(
         p, table,
         "Confidence is the largest probability, the gap its mean minus accuracy. With n_b of "
@@ -218,6 +238,15 @@ static void add_temperatures(diagnose_page *p)
                    "The table shows whether temperatures from one set mend the others.");
 }
 
+/* Of a set, or in the mean over OOD sets. */
+static double gap_of(const diagnose_page *p, size_t i, bang_role role)
+{
+    const bang_diagnosis *found = p->r->found;
+    double confidence =
+        i == PAGE_MEAN ? found->ood_confidence[role] : confidence_of(&found->sets[i], role);
+    return confidence - page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value;
+}
+
 /* What calibration does to the gap and the ECE of PM and FM. */
 static void add_before_after(diagnose_page *p)
 {
@@ -229,20 +258,19 @@ static void add_before_after(diagnose_page *p)
     page_set(p, table, "groups",
              json_pack("[[si][si][si]]", "", 1, "pre-trained (PM)", 4, "fine-tuned (FM)", 4));
     page_set(p, table, "decimals", json_pack("[nnniinnii]", 1, 1, 1, 1));
-    for (size_t i = 0; i < found->set_count; i++) {
-        const bang_set_diagnosis *set = &found->sets[i];
-        if (!page_is_labelled(p, i))
-            continue;
+    for (size_t i = page_next(p, PAGE_BEGIN); i != PAGE_END; i = page_next(p, i)) {
         json_t *row = page_row(p, table);
         page_put(p, row, page_set_name(p, i));
         for (int m = 0; m < 2; m++) {
-            bang_role role = m ? BANG_FINE : BANG_PRE;
-            bang_role scaled = m ? BANG_FINE_SCALED : BANG_PRE_SCALED;
-            double accuracy = accuracy_of(set, role);
-            page_put(p, row, page_percent(confidence_of(set, role) - accuracy, PAGE_SIGN));
-            page_put(p, row, page_percent(confidence_of(set, scaled) - accuracy, PAGE_SIGN));
-            page_put(p, row, page_percent(set->width[role].ece, 0));
-            page_put(p, row, page_percent(set->width[scaled].ece, 0));
+            const bang_role roles[] = {m ? BANG_FINE : BANG_PRE,
+                                       m ? BANG_FINE_SCALED : BANG_PRE_SCALED};
+            for (int k = 0; k < 2; k++)
+                page_put(p, row, page_percent(gap_of(p, i, roles[k]), PAGE_SIGN));
+            for (int k = 0; k < 2; k++)
+                page_put(p, row,
+                         page_percent(i == PAGE_MEAN ? found->ood_ece[roles[k]]
+                                                     : found->sets[i].width[roles[k]].ece,
+                                      0));
         }
     }
     page_note(p, table, "The gap is mean confidence minus accuracy: positive is over-confident.%s",

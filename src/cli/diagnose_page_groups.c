@@ -5,7 +5,7 @@
 #include "diagnose_page.h"
 
 /* Colours of the pairs of PM and FM; the third model's mistakes are pale. */
-static const int pair_colors[BANG_PAIRS] = {PAGE_GREY, PAGE_PRE, PAGE_FINE, PAGE_BROWN};
+static const int pair_colors[BANG_PAIRS] = {PAGE_GREY, PAGE_PRE, PAGE_FINE, PAGE_AMBER};
 
 static double share_of(const bang_set_diagnosis *set, int group)
 {
@@ -66,7 +66,7 @@ static void add_ratios(diagnose_page *p)
 {
     json_t *chart =
         page_columns(p, "FalseFalseTrue ratio and overall improvement.", "share of the samples");
-    page_quantity(p, chart, "FalseFalseTrue ratio", BANG_Q_FFT, PAGE_BROWN);
+    page_quantity(p, chart, "FalseFalseTrue ratio", BANG_Q_FFT, PAGE_AMBER);
     page_quantity(p, chart, "overall improvement", BANG_Q_ALL, PAGE_AVG);
     page_note(p, chart,
               "FalseFalseTrue ratio: samples that %s gets right and both models get wrong, FFT/n. "
@@ -77,23 +77,22 @@ static void add_ratios(diagnose_page *p)
     chart = page_columns(p, "Where the improvement comes from (ImproveContri).",
                          "contribution to accuracy");
     page_quantity(p, chart, "TT + FF: the models are both right or both wrong", BANG_Q_TT_FF,
-                  PAGE_BROWN);
+                  PAGE_AMBER);
     page_quantity(p, chart, "TF + FT: exactly one is right", BANG_Q_TF_FT, PAGE_SKY);
     page_quantity(p, chart, "all samples", BANG_Q_ALL, PAGE_AVG);
     page_note(p, chart,
               "In a group G of samples: (right ones of %s \u2212 the larger of PM's and FM's)/n. "
-              "The first two add up to the third. Below 0 on TF + FT: where the models "
-              "disagree, %s sides with the wrong one more often than the better model "
-              "is wrong.",
+              "The first two add up to the third. Below 0 on TF + FT: where only one "
+              "model is right, %s is right less often than the better model is.",
               p->third, p->third);
 
     chart = page_columns(p, "Samples corrected against samples broken.", "share of the samples");
-    page_quantity(p, chart, "FFT: both wrong, corrected", BANG_Q_FFT, PAGE_BROWN);
+    page_quantity(p, chart, "FFT: both wrong, corrected", BANG_Q_FFT, PAGE_AMBER);
     page_quantity(p, chart, "TTF: both right, broken", BANG_Q_TTF, PAGE_GREY);
     page_note(p, chart,
-              "TTF is a measure of what happens by accident: if corrections were accidents "
-              "as well, both columns would be about as high. Their difference is the "
-              "contribution of TT + FF above.");
+              "The paper takes TTF as a measure of accidents: of how often a changed network "
+              "flips a prediction for no good reason. FFT far above it is more than accident. "
+              "Their difference is the contribution of TT + FF above.");
 }
 
 static void add_corrected(diagnose_page *p)

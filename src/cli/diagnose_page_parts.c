@@ -18,7 +18,7 @@ int page_role_color(bang_role role)
         [BANG_OSE] = PAGE_OSE,
         [BANG_OSE_MEAN] = PAGE_OSE,
         [BANG_PRE_SCALED] = PAGE_SKY,
-        [BANG_FINE_SCALED] = PAGE_FINE_SCALED,
+        [BANG_FINE_SCALED] = PAGE_AMBER,
         [BANG_OSE_SCALED] = PAGE_GREY,
         [BANG_OSE_SCALED_MEAN] = PAGE_GREY,
     };
