@@ -30,6 +30,19 @@ static bang_logits logits_of(bang_table *table, bang_dtype dtype, const void *nu
     return (bang_logits){.table = table};
 }
 
+/* Four rows of what is loaded, side by side: the same bits as one by one. */
+static void same_side(const bang_reader *reader, size_t from, size_t count)
+{
+    double side[BANG_SIDE * OUTPUTS], row[OUTPUTS];
+    size_t rows[BANG_SIDE] = {from, from + count / 2, from + count - 1, from + count - 1};
+    assert_int_equal(bang_reader_side(side, reader, rows), 1);
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        assert_int_equal(bang_reader_row(row, reader, rows[j], NULL), 0);
+        for (size_t c = 0; c < reader->classes; c++)
+            assert_true(side[BANG_SIDE * c + j] == row[c]);
+    }
+}
+
 static void test_rows(void **state)
 {
     (void)state;
@@ -49,6 +62,7 @@ static void test_rows(void **state)
         for (size_t from = 0; from < ROWS; from += 10) {
             size_t count = ROWS - from < 10 ? ROWS - from : 10;
             assert_int_equal(bang_reader_load(&reader, from, count, &err), 0);
+            same_side(&reader, from, count);
             for (size_t i = from; i < from + count; i++) {
                 assert_int_equal(bang_reader_row(row, &reader, i, &err), 0);
                 double z[OUTPUTS];
@@ -97,6 +111,22 @@ static void make_probabilities(double *p, size_t rows, size_t count)
     }
 }
 
+/* Side by side, the same rows are refused. */
+static void refused_side(const bang_logits *logits, size_t bad)
+{
+    bang_reader reader;
+    double side[BANG_SIDE * OUTPUTS];
+    assert_int_equal(bang_reader_init(&reader, logits, ROWS, NULL), 0);
+    assert_int_equal(bang_reader_load(&reader, 0, ROWS, NULL), 0);
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        size_t rows[BANG_SIDE] = {bad - 1, bad - 2, bad - 3, bad - 4};
+        assert_int_equal(bang_reader_side(side, &reader, rows), 1);
+        rows[j] = bad;
+        assert_int_equal(bang_reader_side(side, &reader, rows), 0);
+    }
+    bang_reader_release(&reader);
+}
+
 static void test_probabilities(void **state)
 {
     (void)state;
@@ -123,6 +153,7 @@ static void test_probabilities(void **state)
         double none = log(5e-324), second = log(p[5 * OUTPUTS + 1]);
         assert_true(fabs(row[picked ? 0 : 1] - second) <= 4e-16 * fabs(second));
         assert_true(row[picked ? 1 : 0] == none);
+        same_side(&reader, 4, 3);
         bang_reader_release(&reader);
     }
     logits.columns = NULL;
@@ -131,6 +162,7 @@ static void test_probabilities(void **state)
     p[40 * OUTPUTS + 2] += 0.02;
     assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "some.npy: row 40 sums to 1.02, not to 1"));
+    refused_side(&logits, 40);
     logits.probabilities = 0;
     assert_int_equal(bang_logits_check(&logits, &err), 0);
     logits.probabilities = 1;
@@ -138,6 +170,7 @@ static void test_probabilities(void **state)
     p[41 * OUTPUTS + 3] = -0.25;
     assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "row 41, column 3 is -0.25: no probability"));
+    refused_side(&logits, 41);
 }
 
 /* What sums to 1 by chance, or must, says nothing. */
@@ -175,6 +208,7 @@ static void test_refusals(void **state)
         assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
         snprintf(message, sizeof message, "some.npy: row 17, column 3 is %s: ", bad[i].name);
         assert_non_null(strstr(err.message, message));
+        refused_side(&logits, 17);
     }
     /* Of a column that nobody asks about nothing is said. */
     const uint32_t first[] = {0, 2, 3}, output[] = {0, 4, 5}, again[] = {0, 3, 5};
@@ -185,6 +219,7 @@ static void test_refusals(void **state)
     z[17 * OUTPUTS + 3] = NAN;
     assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "row 17, column 3 is nan"));
+    refused_side(&logits, 17);
 
     const uint32_t beyond[] = {0, 4, OUTPUTS}, empty[] = {0, 0, 3};
     columns.output = beyond;

@@ -15,6 +15,7 @@
 #define BANG_CLI_DIAGNOSE_INPUT_H
 
 #include "bang/measure/diagnosis.h"
+#include "bang/measure/subset.h"
 #include "bang/store/npy.h"
 #include "cli.h"
 
@@ -34,17 +35,10 @@ typedef struct diagnose_set_request {
     const diagnose_at *at; /* (at_count) by rising alpha; all sets that have any, have these */
 } diagnose_set_request;
 
-/* What the numbers in the labels of a set with a subset of the classes mean. */
-typedef enum diagnose_numbers {
-    DIAGNOSE_AUTO,
-    DIAGNOSE_PLACES,  /* in the subset, from 0 */
-    DIAGNOSE_OUTPUTS, /* of the model; samples of other classes are left out */
-} diagnose_numbers;
-
 typedef struct diagnose_input_options {
-    int probabilities; /* the files hold them */
-    diagnose_numbers label_numbers;
-    const char *class_names; /* path: a name a line, by output; or NULL */
+    int probabilities;          /* the files hold them */
+    bang_numbers label_numbers; /* of sets with a subset of the classes */
+    const char *class_names;    /* path: a name a line, by output; or NULL */
 } diagnose_input_options;
 
 /* Where the average of a set comes from. */
@@ -59,13 +53,8 @@ typedef struct diagnose_input {
     size_t rows, outputs, classes;
     size_t left_out; /* rows whose label is none of the classes */
     diagnose_average average;
-    int has_subset;
-    bang_columns columns; /* of the subset; owned */
-    char **class_names;   /* (classes), of the class names or the class map; or NULL */
-    bang_label *labels;   /* (rows), or NULL */
-    bang_npy_table *pre, *fine, *avg, **at; /* avg: NULL where it is not given */
-    size_t at_count;
-    bang_logits *at_logits; /* (at_count) */
+    char **class_names;           /* (classes), of the class names or the class map; or NULL */
+    struct diagnose_parts *parts; /* what is open; private */
 } diagnose_input;
 
 typedef struct diagnose_inputs {
@@ -80,10 +69,6 @@ typedef struct diagnose_inputs {
 int diagnose_inputs_open(diagnose_inputs *out, const diagnose_set_request *requests, size_t count,
                          const diagnose_input_options *options, cli *c);
 void diagnose_inputs_release(diagnose_inputs *in);
-
-/* The name of a class, or NULL; the output that it is, the first of several. */
-const char *diagnose_class_name(const diagnose_input *input, size_t class);
-size_t diagnose_class_output(const diagnose_input *input, size_t class);
 
 /* Pairs of a fine-tuned model and its average, from a CSV: accuracies, or files of logits. */
 typedef struct diagnose_curve {

@@ -24,24 +24,18 @@ static void widen(double *out, const float *in, size_t count)
         out[i] = (double)in[i];
 }
 
-/* z - z is 0, of bits 0, unless z is not finite. */
+/* 0 z is 0 unless z is not finite. */
 static int all_finite(const double *z, size_t count)
 {
-    whole bad[P] = {0};
+    vector none[P] = {0};
     size_t i = 0;
     for (; i + LANES <= count; i += LANES)
-        for (size_t p = 0; p < P; p++) {
-            vector v = load(z + i + p * L);
-            bad[p] |= (whole)(v - v);
-        }
-    int64_t any = 0;
-    for (size_t p = 0; p < P; p++)
-        for (size_t l = 0; l < L; l++)
-            any |= bad[p][l];
+        for (size_t p = 0; p < P; p++)
+            none[p] += load(z + i + p * L) * 0;
     for (; i < count; i++)
         if (!(fabs(z[i]) <= DBL_MAX))
             return 0;
-    return any == 0;
+    return sum_of(none) == 0;
 }
 
 static void mix(double *out, const double *a, double w0, const double *b, double w1, size_t count)
@@ -144,6 +138,21 @@ static void moments(const double *z, size_t count, double top, double scale, dou
     sums[2] = sum_of(second);
 }
 
+static void logarithms(double *out, const double *p, size_t count)
+{
+    size_t i = 0;
+    for (; i + L <= count; i += L)
+        store(out + i, logarithm(load(p + i)));
+    if (i < count) {
+        double last[L] = {0};
+        memcpy(last, p + i, (count - i) * sizeof *p);
+        store(last, logarithm(load(last)));
+        memcpy(out + i, last, (count - i) * sizeof *p);
+    }
+}
+
+#include "measure/kernels_group.h"
+
 const bang_measure_kernels TABLE = {
     .name = LABEL,
     .widen = widen,
@@ -152,4 +161,12 @@ const bang_measure_kernels TABLE = {
     .largest = largest,
     .exponentials = exponentials,
     .moments = moments,
+    .logarithms = logarithms,
+    .turn_f32 = turn_f32,
+    .turn_f64 = turn_f64,
+    .scan = scan,
+    .soften = soften,
+    .score = score,
+    .blend = blend,
+    .fold = fold,
 };

@@ -7,8 +7,6 @@
 
 enum { PIECE_BYTES = 256 * 1024 };
 
-/* What the logarithm of no probability at all is: that of the least double. */
-#define LOG_LEAST (-0x1.74385446d71c3p9)
 /* Files of half precision round a sum this far. */
 #define SUM_WITHIN 1e-2
 
@@ -55,11 +53,11 @@ int bang_reader_init(bang_reader *reader, const bang_logits *logits, size_t capa
     int rc = logits->columns ? check_columns(logits, err) : 0;
     if (rc < 0)
         return rc;
-    if (table->columns > SIZE_MAX / sizeof(double) ||
+    if (table->columns > SIZE_MAX / sizeof(double) / BANG_SIDE ||
         reader->capacity > SIZE_MAX / size / table->columns)
         return bang_fail_memory(err);
     reader->piece = malloc(reader->capacity * table->columns * size);
-    reader->wide = malloc(table->columns * sizeof *reader->wide);
+    reader->wide = malloc((logits->columns ? table->columns : 1) * BANG_SIDE * sizeof(double));
     return reader->piece && reader->wide ? 0 : bang_fail_memory(err);
 }
 
@@ -158,7 +156,66 @@ int bang_reader_row(double *out, const bang_reader *reader, size_t row, bang_err
     if (!fine)
         return fail_finite(reader, wide, row, err);
     if (logits->probabilities)
-        for (size_t c = 0; c < reader->classes; c++)
-            out[c] = out[c] > 0 ? log(out[c]) : LOG_LEAST;
+        reader->kernels->logarithms(out, out, reader->classes);
     return 0;
+}
+
+/* As check_probabilities, of four rows. */
+static int are_probabilities(const double *wide, size_t columns)
+{
+    double sum[BANG_SIDE] = {0}, least[BANG_SIDE] = {0};
+    for (size_t k = 0; k < columns; k++)
+        for (size_t j = 0; j < BANG_SIDE; j++) {
+            double p = wide[BANG_SIDE * k + j];
+            sum[j] += p;
+            least[j] = p < least[j] ? p : least[j];
+        }
+    int fine = 1;
+    for (size_t j = 0; j < BANG_SIDE; j++)
+        fine &= fabs(sum[j] - 1) <= SUM_WITHIN && least[j] >= 0;
+    return fine;
+}
+
+static int pick_side(double *out, const double *wide, const bang_class_outputs *columns)
+{
+    double none[BANG_SIDE] = {0};
+    for (size_t c = 0; c < columns->classes; c++) {
+        double most[BANG_SIDE] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+        for (size_t i = columns->first[c]; i < columns->first[c + 1]; i++) {
+            const double *z = wide + BANG_SIDE * (size_t)columns->output[i];
+            for (size_t j = 0; j < BANG_SIDE; j++) {
+                none[j] += 0 * z[j]; /* 0 as long as all are finite */
+                most[j] = z[j] > most[j] ? z[j] : most[j];
+            }
+        }
+        memcpy(out + BANG_SIDE * c, most, sizeof most);
+    }
+    return none[0] == 0 && none[1] == 0 && none[2] == 0 && none[3] == 0;
+}
+
+int bang_reader_side(double *out, const bang_reader *reader, const size_t rows[BANG_SIDE])
+{
+    const bang_logits *logits = reader->logits;
+    const bang_table *table = logits->table;
+    const bang_measure_kernels *kernels = reader->kernels;
+    double *wide = logits->columns ? reader->wide : out;
+    size_t columns = table->columns, count = BANG_SIDE * reader->classes;
+    if (table->dtype == BANG_F32) {
+        const float *from[BANG_SIDE];
+        for (size_t j = 0; j < BANG_SIDE; j++)
+            from[j] = (const float *)reader->piece + (rows[j] - reader->first) * columns;
+        kernels->turn_f32(wide, from, columns);
+    } else {
+        const double *from[BANG_SIDE];
+        for (size_t j = 0; j < BANG_SIDE; j++)
+            from[j] = (const double *)reader->piece + (rows[j] - reader->first) * columns;
+        kernels->turn_f64(wide, from, columns);
+    }
+    if (logits->probabilities && !are_probabilities(wide, columns))
+        return 0;
+    if (!(logits->columns ? pick_side(out, wide, logits->columns) : kernels->finite(out, count)))
+        return 0;
+    if (logits->probabilities)
+        kernels->logarithms(out, out, count);
+    return 1;
 }

@@ -1,7 +1,5 @@
 /* Bars that lie: names are read from left to right, however long they are. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "bang/report/chart.h"
 #include "report/draw.h"
@@ -45,15 +43,6 @@ static int fit_axis(layout *l, const bang_bar_chart *chart)
     return any;
 }
 
-/* Three digits beside a bar; the pointer finds more. */
-static void say_value(char out[BANG_NUMBER_SIZE], const bang_bar_chart *chart, size_t i)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.2e", chart->values[i]);
-    bang_number_short(out, bang_draw_usable(chart->values[i]) ? strtod(digits, NULL) : NAN,
-                      chart->percent);
-}
-
 /* Names get what they need up to a limit; values stand in a column of their own. */
 static void fit_columns(layout *l, const bang_bar_chart *chart)
 {
@@ -61,7 +50,7 @@ static void fit_columns(layout *l, const bang_bar_chart *chart)
     double names = 0;
     for (size_t i = 0; i < chart->count; i += l->every) {
         names = fmax(names, bang_draw_text_width(chart->names[i], 12));
-        say_value(label, chart, i);
+        bang_number_brief(label, chart->values[i], chart->percent);
         l->value_room = fmax(l->value_room, bang_draw_text_width(label, 12));
     }
     l->left = ceil(BANG_DRAW_PAD + fmin(names, NAME_MOST) + GAP);
@@ -123,7 +112,7 @@ static void add_bar(bang_text *out, const layout *l, const bang_bar_chart *chart
                   "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#fff\" "
                   "fill-opacity=\"0\" pointer-events=\"all\"><title>",
                   l->left, y, l->right - l->left, l->row);
-    bang_draw_escaped(out, chart->names[i]);
+    bang_draw_escaped_line(out, chart->names[i]);
     bang_text_add(out, ": %s</title></rect>\n", shown);
 }
 
@@ -148,7 +137,7 @@ static void add_names(bang_text *out, const layout *l, const bang_bar_chart *cha
         bang_draw_block name;
         bang_draw_wrap(&name, chart->names[i], 12, NAME_MOST, 1);
         bang_draw_block_add(out, &name, l->left - GAP, y, 0, "text-anchor=\"end\"");
-        say_value(shown, chart, i);
+        bang_number_brief(shown, chart->values[i], chart->percent);
         bang_draw_label(out, BANG_DRAW_WIDTH - BANG_DRAW_PAD, y,
                         "text-anchor=\"end\" class=\"soft\" fill=\"#555\"", shown);
     }
@@ -158,11 +147,9 @@ static void draw(bang_text *out, const bang_bar_chart *chart)
 {
     layout l = {0};
     bang_draw_block title, label;
-    bang_draw_wrap(&title, chart->title, 15, (BANG_DRAW_WIDTH - 2 * BANG_DRAW_PAD) / BANG_DRAW_BOLD,
-                   3);
-    double head = bang_draw_block_height(&title);
+    bang_draw_title(&title, chart->title, BANG_DRAW_WIDTH);
     int any = fit_axis(&l, chart);
-    fit_rows(&l, chart, BANG_DRAW_PAD + (head > 0 ? head + 10 : 0));
+    fit_rows(&l, chart, bang_draw_title_room(&title));
     fit_columns(&l, chart);
     thin_axis(&l);
     if (!any)
@@ -171,16 +158,13 @@ static void draw(bang_text *out, const bang_bar_chart *chart)
     double foot = bang_draw_block_height(&label);
     bang_draw_open(out, BANG_DRAW_WIDTH, ceil(l.bottom + 22 + (foot > 0 ? foot + 6 : 0) + 10),
                    chart->title);
-    bang_draw_block_add(out, &title, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
-                        "font-weight=\"600\" fill=\"#111\"");
+    bang_draw_title_add(out, &title);
     if (any) {
         add_grid(out, &l);
         add_names(out, &l, chart);
         add_bars(out, &l, chart);
     } else {
-        bang_draw_label(out, BANG_DRAW_WIDTH / 2, (l.top + l.bottom) / 2,
-                        "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
-                        "no data");
+        bang_draw_no_data(out, BANG_DRAW_WIDTH / 2, (l.top + l.bottom) / 2);
     }
     bang_draw_block_add(out, &label, (l.left + l.right) / 2, l.bottom + 38, 0,
                         "text-anchor=\"middle\"");

@@ -187,9 +187,8 @@ static void fit(layout *l, const bang_heat_map *map, const bang_draw_block *titl
     }
     if (l->title_height > 0)
         l->title_height = ceil(l->title_height + 6);
-    double head = bang_draw_block_height(title);
     l->row_height = l->title_height + l->panel_height + TICK_ROOM + 12;
-    l->top = ceil(BANG_DRAW_PAD + (head > 0 ? head + 10 : 0));
+    l->top = ceil(bang_draw_title_room(title));
     l->bottom = l->top + l->row_height * (double)l->down - 12;
     l->right = l->left + (l->panel_width + PANEL_GAP) * (double)l->across - PANEL_GAP;
 }
@@ -207,9 +206,9 @@ static void add_cell(bang_text *out, const layout *l, const bang_heat_map *map, 
                   l->cell_x - gap, l->cell_y - gap);
     bang_heat_fill(out, at, map->sequential);
     bang_text_add(out, " pointer-events=\"all\"><title>");
-    bang_draw_escaped(out, map->x_label ? map->x_label : "x");
+    bang_draw_escaped_line(out, map->x_label ? map->x_label : "x");
     bang_text_add(out, " %s, ", at_x);
-    bang_draw_escaped(out, map->y_label ? map->y_label : "y");
+    bang_draw_escaped_line(out, map->y_label ? map->y_label : "y");
     bang_text_add(out, " %s: %s</title></rect>\n", at_y, shown);
     if (l->ink_size == 0)
         return;
@@ -305,15 +304,11 @@ static void add_bar(bang_text *out, const layout *l, const bang_heat_map *map, d
 static void add_empty(bang_text *out, const bang_heat_map *map)
 {
     bang_draw_block title;
-    bang_draw_wrap(&title, map->title, 15, (BANG_DRAW_WIDTH - 2 * BANG_DRAW_PAD) / BANG_DRAW_BOLD,
-                   3);
+    bang_draw_title(&title, map->title, BANG_DRAW_WIDTH);
     double head = bang_draw_block_height(&title);
     bang_draw_open(out, BANG_DRAW_WIDTH, ceil(head + 120), map->title);
-    bang_draw_block_add(out, &title, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
-                        "font-weight=\"600\" fill=\"#111\"");
-    bang_draw_label(out, BANG_DRAW_WIDTH / 2, head + 70,
-                    "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
-                    "no data");
+    bang_draw_title_add(out, &title);
+    bang_draw_no_data(out, BANG_DRAW_WIDTH / 2, head + 70);
     bang_text_add(out, "</svg>\n");
 }
 
@@ -323,8 +318,7 @@ static void draw(bang_text *out, const bang_heat_map *map)
     layout l = {0};
     /* The height of the label decides the width of the panels and these its
      * room, so its lines are counted for the usual height first. */
-    bang_draw_wrap(&title, map->title, 15, (BANG_DRAW_WIDTH - 2 * BANG_DRAW_PAD) / BANG_DRAW_BOLD,
-                   3);
+    bang_draw_title(&title, map->title, BANG_DRAW_WIDTH);
     bang_draw_wrap(&y_label, map->y_label, 13, BAR_LEAST, 2);
     fit(&l, map, &title, &y_label);
     double inner = l.bottom - TICK_ROOM - l.top - l.title_height;
@@ -339,8 +333,7 @@ static void draw(bang_text *out, const bang_heat_map *map)
     double foot = bang_draw_block_height(&x_label);
     double bottom = fmax(l.bottom + (foot > 0 ? foot + 2 : 0), l.top + l.title_height + bar + 8);
     bang_draw_open(out, ceil(width), ceil(bottom + BANG_DRAW_PAD - 4), map->title);
-    bang_draw_block_add(out, &title, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
-                        "font-weight=\"600\" fill=\"#111\"");
+    bang_draw_title_add(out, &title);
     for (size_t p = 0; p < map->panel_count; p++)
         add_panel(out, &l, map, p);
     bang_draw_block_add(out, &y_label, BANG_DRAW_PAD + 10, l.top + l.title_height + inner / 2, 1,

@@ -36,6 +36,8 @@ void bang_number_power(char out[BANG_NUMBER_SIZE], double value, int decimals);
 /* That many significant digits, without zeros at the end; all before the point. Returns
  * whether that is the whole value, and no power of ten. */
 int bang_number_digits(char out[BANG_NUMBER_SIZE], double value, int digits);
+/* Three significant digits, for beside a mark of which the pointer finds more. */
+void bang_number_brief(char out[BANG_NUMBER_SIZE], double value, int percent);
 /* Up to six significant digits; value * 100 and a % when percent is set. */
 void bang_number_short(char out[BANG_NUMBER_SIZE], double value, int percent);
 
@@ -66,6 +68,8 @@ double bang_axis_label_width(const bang_axis *axis, double size);
 /* Adds s for XML: entities, and U+FFFD for what XML cannot hold (control
  * characters, broken UTF-8). NULL is empty. */
 void bang_draw_escaped(bang_text *out, const char *s);
+/* The same on one line, for texts that are told apart by line breaks. */
+void bang_draw_escaped_line(bang_text *out, const char *s);
 
 /* Upper estimate of the width of s in px at this font size: fonts differ from
  * machine to machine, so it leaves room for a wide one. */
@@ -85,6 +89,11 @@ typedef struct bang_draw_block {
 /* text may be NULL (no lines). */
 void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
                     int most_lines);
+/* The same for a name, which may break after "-", "_" and "/", too; and the width
+ * of its widest part. */
+void bang_draw_wrap_name(bang_draw_block *block, const char *name, double size, double width,
+                         int most_lines);
+double bang_draw_name_width(const char *name, double size);
 double bang_draw_block_height(const bang_draw_block *block);
 /* First baseline at (x, y); attributes such as text-anchor="middle". A
  * sideways block reads upwards, its lines stacked from left to right. */
@@ -93,11 +102,19 @@ void bang_draw_block_add(bang_text *out, const bang_draw_block *block, double x,
 /* One line that is known to fit. */
 void bang_draw_label(bang_text *out, double x, double y, const char *attributes, const char *s);
 
+/* The title of a chart: its lines, the room down to what follows it (that of a
+ * margin without a title), and the title in its place. */
+void bang_draw_title(bang_draw_block *block, const char *title, double width);
+double bang_draw_title_room(const bang_draw_block *block);
+void bang_draw_title_add(bang_text *out, const bang_draw_block *block);
+/* "no data", in the middle of an empty chart. */
+void bang_draw_no_data(bang_text *out, double x, double y);
+
 /* <svg ...> with a white ground; ends with "</svg>". The name is read to
  * people who cannot see the chart.
  *
  * Colours are attributes made for white, and what has one also has a class
- * (ground, soft, grid, zero, axis, mark, c0 ... c7, cn): a page with a theme of
+ * (ground, soft, grid, zero, axis, mark, ink, c0 ... c7, cn): a page with a theme of
  * its own overrides them by CSS, a file without a page is complete as it is. */
 void bang_draw_open(bang_text *out, double width, double height, const char *name);
 
@@ -106,7 +123,12 @@ const char *bang_draw_dash(int index); /* "" for the first round */
 /* Adds class="<kind> c3" color="#cc79a7", for a group whose parts are drawn in
  * currentColor; neutral is a grey outside of the palette. */
 void bang_draw_color(bang_text *out, const char *kind, int index, int neutral);
-/* An open <path> in currentColor, for the caller to put a <title> in and close. */
+/* Attributes of text on a ground of that colour, black or white. */
+const char *bang_draw_ink(int index);
+/* An open <path> in currentColor, for the caller to put a <title> in and close. Shapes
+ * count from 0, the circle, and after the last one on as outlines. */
 void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape);
+/* BANG_MARK_... of a name such as "triangle up"; -1: there is none. */
+int bang_draw_shape(const char *name);
 
 #endif

@@ -132,6 +132,13 @@ void bang_number_short(char out[BANG_NUMBER_SIZE], double value, int percent)
     }
 }
 
+void bang_number_brief(char out[BANG_NUMBER_SIZE], double value, int percent)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2e", value);
+    bang_number_short(out, bang_draw_usable(value) ? strtod(digits, NULL) : NAN, percent);
+}
+
 /* The 1, 2 or 5 times a power of ten nearest above what `want` intervals need. */
 static double round_step(double range, int want)
 {

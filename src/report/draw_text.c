@@ -30,7 +30,7 @@ static uint32_t next_character(const char **s)
     return c;
 }
 
-static void escape(bang_text *out, const char *s, const char *end)
+static void escape(bang_text *out, const char *s, const char *end, int flat)
 {
     char plain[5] = "";
     while (s < end) {
@@ -42,7 +42,7 @@ static void escape(bang_text *out, const char *s, const char *end)
         } else if (size > 1) {
             bang_text_add_bytes(out, before, size);
         } else {
-            plain[0] = (char)c;
+            plain[0] = flat && c < ' ' ? ' ' : (char)c;
             plain[1] = '\0';
             bang_text_add_escaped(out, plain);
         }
@@ -52,7 +52,13 @@ static void escape(bang_text *out, const char *s, const char *end)
 void bang_draw_escaped(bang_text *out, const char *s)
 {
     if (s)
-        escape(out, s, s + strlen(s));
+        escape(out, s, s + strlen(s), 0);
+}
+
+void bang_draw_escaped_line(bang_text *out, const char *s)
+{
+    if (s)
+        escape(out, s, s + strlen(s), 1);
 }
 
 /* Advance widths of Helvetica in 1/1000 em, from the space on. */
@@ -83,9 +89,9 @@ double bang_draw_text_width(const char *s, double size)
     return width * size;
 }
 
-/* The end of the longest start of s that fits, at a space where there is one;
- * at least one character. */
-static const char *line_end(const char *s, double size, double width)
+/* The end of the longest start of s that fits, at a space or after one of the
+ * breaks where there is one; at least one character. */
+static const char *line_end(const char *s, double size, double width, const char *breaks)
 {
     const char *space = NULL, *p = s;
     double used = 0;
@@ -99,12 +105,14 @@ static const char *line_end(const char *s, double size, double width)
             space = before; /* which may hang over the end */
         if (used > width && before > s)
             return space ? space : before;
+        if (c < 0x80 && strchr(breaks, (int)c) && *p)
+            space = p;
     }
     return p;
 }
 
-void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
-                    int most_lines)
+static void wrap(bang_draw_block *block, const char *text, double size, double width,
+                 int most_lines, const char *breaks)
 {
     *block = (bang_draw_block){.text = text, .size = size, .width = width};
     if (!text)
@@ -113,16 +121,48 @@ void bang_draw_wrap(bang_draw_block *block, const char *text, double size, doubl
         most_lines = BANG_DRAW_LINES;
     const char *p = text + strspn(text, " \n");
     while (*p && block->line_count < most_lines) {
-        const char *end = line_end(p, size, width);
+        const char *end = line_end(p, size, width, breaks);
         int last = block->line_count + 1 == most_lines;
         if (last && end[strspn(end, " \n")]) {
             block->cut = 1;
-            end = line_end(p, size, width - size);
+            end = line_end(p, size, width - size, breaks);
         }
         block->start[block->line_count] = (size_t)(p - text);
         block->length[block->line_count++] = (size_t)(end - p);
         p = end + strspn(end, " \n");
     }
+}
+
+void bang_draw_wrap(bang_draw_block *block, const char *text, double size, double width,
+                    int most_lines)
+{
+    wrap(block, text, size, width, most_lines, "");
+}
+
+static const char name_breaks[] = "-_/";
+
+void bang_draw_wrap_name(bang_draw_block *block, const char *name, double size, double width,
+                         int most_lines)
+{
+    wrap(block, name, size, width, most_lines, name_breaks);
+}
+
+double bang_draw_name_width(const char *name, double size)
+{
+    double widest = 0, used = 0;
+    while (name && *name) {
+        uint32_t c = next_character(&name);
+        if (c == ' ' || c == '\n') {
+            used = 0;
+            continue;
+        }
+        used += size * character_width(c);
+        if (used > widest)
+            widest = used;
+        if (c < 0x80 && strchr(name_breaks, (int)c))
+            used = 0;
+    }
+    return widest;
 }
 
 double bang_draw_block_height(const bang_draw_block *block)
@@ -147,7 +187,7 @@ void bang_draw_block_add(bang_text *out, const bang_draw_block *block, double x,
             bang_text_add(out, "</title>");
         }
         const char *line = block->text + block->start[i];
-        escape(out, line, line + block->length[i]);
+        escape(out, line, line + block->length[i], 0);
         bang_text_add(out, "%s</text>\n", block->cut && i + 1 == block->line_count ? "…" : "");
     }
 }
@@ -157,6 +197,30 @@ void bang_draw_label(bang_text *out, double x, double y, const char *attributes,
     bang_text_add(out, "<text x=\"%.2f\" y=\"%.2f\" %s>", x, y, attributes);
     bang_draw_escaped(out, s);
     bang_text_add(out, "</text>\n");
+}
+
+void bang_draw_title(bang_draw_block *block, const char *title, double width)
+{
+    bang_draw_wrap(block, title, 15, (width - 2 * BANG_DRAW_PAD) / BANG_DRAW_BOLD, 3);
+}
+
+double bang_draw_title_room(const bang_draw_block *block)
+{
+    double head = bang_draw_block_height(block);
+    return BANG_DRAW_PAD + (head > 0 ? head + 10 : 0);
+}
+
+void bang_draw_title_add(bang_text *out, const bang_draw_block *block)
+{
+    bang_draw_block_add(out, block, BANG_DRAW_PAD, BANG_DRAW_PAD + 14, 0,
+                        "font-weight=\"600\" fill=\"#111\"");
+}
+
+void bang_draw_no_data(bang_text *out, double x, double y)
+{
+    bang_draw_label(out, x, y,
+                    "text-anchor=\"middle\" font-size=\"14\" class=\"soft\" fill=\"#777\"",
+                    "no data");
 }
 
 void bang_draw_open(bang_text *out, double width, double height, const char *name)
@@ -174,49 +238,4 @@ void bang_draw_open(bang_text *out, double width, double height, const char *nam
                        "'Helvetica Neue', Arial, sans-serif\" font-size=\"12\" fill=\"#333\">\n"
                        "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
                        "fill=\"#fff\"/>\n");
-}
-
-/* Okabe and Ito's colours without yellow, which is lost on white; then grey
- * and a brown dark enough to tell from orange. */
-static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#e69f00", "#56b4e9", "#4d4d4d", "#8c5a2b"};
-enum { PALETTE = sizeof palette / sizeof palette[0] };
-
-void bang_draw_color(bang_text *out, const char *kind, int index, int neutral)
-{
-    unsigned at = (unsigned)index % PALETTE;
-    if (neutral)
-        bang_text_add(out, " class=\"%s cn\" color=\"#666\"", kind);
-    else
-        bang_text_add(out, " class=\"%s c%u\" color=\"%s\"", kind, at, palette[at]);
-}
-
-const char *bang_draw_dash(int index)
-{
-    static const char *const dashes[] = {"", " stroke-dasharray=\"7 4\"",
-                                         " stroke-dasharray=\"2 4\""};
-    return dashes[(unsigned)index / PALETTE % 3];
-}
-
-void bang_draw_mark(bang_text *out, double x, double y, double radius, int shape)
-{
-    /* Polygons reach further out than the circle so that all look equally large. */
-    static const double corners[][4][2] = {
-        {{-.9, -.9}, {.9, -.9}, {.9, .9}, {-.9, .9}},
-        {{0, -1.3}, {1.3, 0}, {0, 1.3}, {-1.3, 0}},
-        {{0, -1.25}, {1.2, .85}, {-1.2, .85}, {-1.2, .85}},
-        {{0, 1.25}, {1.2, -.85}, {-1.2, -.85}, {-1.2, -.85}},
-    };
-    unsigned kind = (unsigned)shape % 5;
-    if (kind == 0) {
-        bang_text_add(out, "<path d=\"M%.2f %.2fa%.2f %.2f 0 1 0 %.2f 0a%.2f %.2f 0 1 0 %.2f 0z\"",
-                      x - radius, y, radius, radius, 2 * radius, radius, radius, -2 * radius);
-    } else {
-        bang_text_add(out, "<path d=\"");
-        for (int i = 0; i < 4; i++)
-            bang_text_add(out, "%c%.2f %.2f", i ? 'L' : 'M', x + radius * corners[kind - 1][i][0],
-                          y + radius * corners[kind - 1][i][1]);
-        bang_text_add(out, "z\"");
-    }
-    bang_text_add(out, " class=\"mark\" fill=\"currentColor\" stroke=\"#fff\">");
 }

@@ -28,30 +28,41 @@ static void add_value(bang_text *out, const json_t *value)
         bang_text_add(out, "%.17g", json_number_value(value));
 }
 
+static void add_name(bang_text *out, const json_t *object, const char *key)
+{
+    const char *name = json_string_value(json_object_get(object, key));
+    add_field(out, name ? name : "");
+}
+
+/* Number k of the array under that key, after a comma. */
+static void add_next(bang_text *out, const json_t *object, const char *key, size_t k)
+{
+    bang_text_add(out, ",");
+    add_value(out, json_array_get(json_object_get(object, key), k));
+}
+
 static void add_lines(bang_text *out, const json_t *entry)
 {
     size_t i;
     json_t *series;
-    int bands = 0;
-    json_array_foreach(json_object_get(entry, "series"), i, series) bands |=
-        json_is_array(json_object_get(series, "band"));
-    bang_text_add(out, "series,x,y,error%s\n", bands ? ",band" : "");
+    int bands = 0, labels = 0;
     json_array_foreach(json_object_get(entry, "series"), i, series)
     {
-        const json_t *x = json_object_get(series, "x"), *y = json_object_get(series, "y");
-        const char *name = json_string_value(json_object_get(series, "name"));
-        for (size_t k = 0; k < json_array_size(x); k++) {
-            add_field(out, name ? name : "");
-            bang_text_add(out, ",");
-            add_value(out, json_array_get(x, k));
-            bang_text_add(out, ",");
-            add_value(out, json_array_get(y, k));
-            bang_text_add(out, ",");
-            add_value(out, json_array_get(json_object_get(series, "error"), k));
-            if (bands) {
-                bang_text_add(out, ",");
-                add_value(out, json_array_get(json_object_get(series, "band"), k));
-            }
+        bands |= json_is_array(json_object_get(series, "band"));
+        labels |= json_is_array(json_object_get(series, "labels"));
+    }
+    bang_text_add(out, "series,x,y,error%s%s\n", bands ? ",band" : "", labels ? ",label" : "");
+    json_array_foreach(json_object_get(entry, "series"), i, series)
+    {
+        for (size_t k = 0; k < json_array_size(json_object_get(series, "x")); k++) {
+            add_name(out, series, "name");
+            add_next(out, series, "x", k);
+            add_next(out, series, "y", k);
+            add_next(out, series, "error", k);
+            if (bands)
+                add_next(out, series, "band", k);
+            if (labels)
+                add_next(out, series, "labels", k);
             bang_text_add(out, "\n");
         }
     }
@@ -64,16 +75,13 @@ static void add_heat(bang_text *out, const json_t *entry)
     bang_text_add(out, "panel,x,y,value\n");
     json_array_foreach(json_object_get(entry, "panels"), i, panel)
     {
-        const char *title = json_string_value(json_object_get(panel, "title"));
         json_array_foreach(json_object_get(panel, "values"), row, values)
         {
             json_array_foreach(values, column, value)
             {
-                add_field(out, title ? title : "");
-                bang_text_add(out, ",");
-                add_value(out, json_array_get(json_object_get(entry, "x"), column));
-                bang_text_add(out, ",");
-                add_value(out, json_array_get(json_object_get(entry, "y"), row));
+                add_name(out, panel, "title");
+                add_next(out, entry, "x", column);
+                add_next(out, entry, "y", row);
                 bang_text_add(out, ",");
                 add_value(out, value);
                 bang_text_add(out, "\n");
@@ -90,9 +98,66 @@ static void add_bars(bang_text *out, const json_t *entry)
     json_array_foreach(json_object_get(entry, "names"), i, name)
     {
         add_value(out, name);
-        bang_text_add(out, ",");
-        add_value(out, json_array_get(json_object_get(entry, "values"), i));
+        add_next(out, entry, "values", i);
         bang_text_add(out, "\n");
+    }
+}
+
+static void add_columns(bang_text *out, const json_t *entry)
+{
+    size_t i, s;
+    json_t *name, *series;
+    bang_text_add(out, "name,series,value,low,high\n");
+    json_array_foreach(json_object_get(entry, "names"), i, name)
+    {
+        json_array_foreach(json_object_get(entry, "series"), s, series)
+        {
+            add_value(out, name);
+            bang_text_add(out, ",");
+            add_name(out, series, "name");
+            add_next(out, series, "values", i);
+            add_next(out, series, "low", i);
+            add_next(out, series, "high", i);
+            bang_text_add(out, "\n");
+        }
+    }
+}
+
+static void add_scatter(bang_text *out, const json_t *entry)
+{
+    size_t s;
+    json_t *series;
+    bang_text_add(out, "name,series,x,y\n");
+    json_array_foreach(json_object_get(entry, "series"), s, series)
+    {
+        for (size_t i = 0; i < json_array_size(json_object_get(series, "x")); i++) {
+            add_value(out, json_array_get(json_object_get(entry, "names"), i));
+            bang_text_add(out, ",");
+            add_name(out, series, "name");
+            add_next(out, series, "x", i);
+            add_next(out, series, "y", i);
+            bang_text_add(out, "\n");
+        }
+    }
+}
+
+static void add_bins(bang_text *out, const json_t *entry)
+{
+    static const char *const parts[] = {"low", "high", "count", "confidence", "accuracy"};
+    size_t p, b;
+    json_t *panel, *bin;
+    bang_text_add(out, "panel,low,high,count,confidence,accuracy\n");
+    json_array_foreach(json_object_get(entry, "panels"), p, panel)
+    {
+        json_array_foreach(json_object_get(panel, "bins"), b, bin)
+        {
+            add_name(out, panel, "title");
+            for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+                bang_text_add(out, ",");
+                add_value(out, json_object_get(bin, parts[i]));
+            }
+            bang_text_add(out, "\n");
+        }
     }
 }
 
@@ -149,37 +214,33 @@ static const char *kind_of(const json_t *entry)
     return kind ? kind : "";
 }
 
-static int is_chart(const char *kind)
-{
-    return strcmp(kind, "lines") == 0 || strcmp(kind, "heat") == 0 || strcmp(kind, "bars") == 0;
-}
-
 int bang_figure_has_numbers(const json_t *entry)
 {
     const char *kind = kind_of(entry);
-    return is_chart(kind) || strcmp(kind, "table") == 0;
+    return bang_page_is_chart(kind) || strcmp(kind, "table") == 0;
 }
 
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
 {
+    static const struct {
+        const char *kind;
+        void (*add)(bang_text *, const json_t *);
+    } kinds[] = {{"lines", add_lines},     {"heat", add_heat},       {"bars", add_bars},
+                 {"columns", add_columns}, {"scatter", add_scatter}, {"reliability", add_bins},
+                 {"table", add_table}};
     const char *kind = kind_of(entry);
-    if (strcmp(kind, "lines") == 0)
-        add_lines(out, entry);
-    else if (strcmp(kind, "heat") == 0)
-        add_heat(out, entry);
-    else if (strcmp(kind, "bars") == 0)
-        add_bars(out, entry);
-    else if (strcmp(kind, "table") == 0)
-        add_table(out, entry);
-    else
-        return bang_fail(err, BANG_EDATA, "kind '%.40s': has no numbers to write as CSV", kind);
-    return out->failed ? bang_fail_memory(err) : 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kind, kinds[i].kind) == 0) {
+            kinds[i].add(out, entry);
+            return out->failed ? bang_fail_memory(err) : 0;
+        }
+    return bang_fail(err, BANG_EDATA, "kind '%.40s': has no numbers to write as CSV", kind);
 }
 
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err)
 {
     const char *kind = kind_of(entry);
-    if (!is_chart(kind))
+    if (!bang_page_is_chart(kind))
         return bang_fail(err, BANG_EDATA, "kind '%.40s': is no chart", kind);
     return bang_page_chart(out, entry, 1, err);
 }

@@ -31,7 +31,8 @@ void bang_page_origin(bang_page *page, const json_t *record);
 /* One entry each: checked as a whole before anything is added. 0, or a negative
  * code and why it cannot be shown. */
 int bang_page_table(bang_page *page, const json_t *entry, bang_error *err);
-/* Kinds "lines", "heat" and "bars". */
+/* The kinds that are charts. */
+int bang_page_is_chart(const char *kind);
 int bang_page_figure(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_picture(bang_page *page, const json_t *entry, bang_error *err);
 int bang_page_facts(bang_page *page, const json_t *entry, bang_error *err);

@@ -1,199 +1,32 @@
-/* Charts out of JSON: every length is checked before the drawing sees it. */
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
+/* Entries that are charts: which kinds there are, and the figure around one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bang/base/arena.h"
-#include "bang/report/chart.h"
 #include "report/draw.h"
 #include "report/page.h"
+#include "report/page_read.h"
 
-/* The numbers of an array of known length; null is a gap. what names the array
- * in the message. */
-static int read_numbers(double *out, const json_t *array, size_t count, const char *what,
-                        bang_error *err)
+typedef int (*drawer)(bang_text *out, const json_t *entry, const char *title, bang_arena *arena,
+                      bang_error *err);
+
+static drawer drawer_of(const char *kind)
 {
-    if (!json_is_array(array))
-        return bang_fail(err, BANG_EDATA, "%s is no array", what);
-    if (json_array_size(array) != count)
-        return bang_fail(err, BANG_EDATA, "%s is of length %zu instead of %zu", what,
-                         json_array_size(array), count);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *value = json_array_get(array, i);
-        if (json_is_number(value))
-            out[i] = json_number_value(value);
-        else if (json_is_null(value))
-            out[i] = NAN;
-        else
-            return bang_fail(err, BANG_EDATA, "value %zu of %s is no number", i + 1, what);
-    }
-    return 0;
+    static const struct {
+        const char *kind;
+        drawer draw;
+    } kinds[] = {{"lines", bang_page_lines},     {"heat", bang_page_heat},
+                 {"bars", bang_page_bars},       {"columns", bang_page_columns},
+                 {"scatter", bang_page_scatter}, {"reliability", bang_page_reliability}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return kinds[i].draw;
+    return NULL;
 }
 
-static int take_numbers(const double **out, bang_arena *arena, const json_t *array, size_t count,
-                        const char *what, bang_error *err)
+int bang_page_is_chart(const char *kind)
 {
-    double *values = bang_arena_alloc(arena, count, sizeof *values);
-    if (!values)
-        return bang_fail_memory(err);
-    *out = values;
-    return read_numbers(values, array, count, what, err);
-}
-
-static int read_limit(double *out, const json_t *entry, const char *name, bang_error *err)
-{
-    const json_t *value = json_object_get(entry, name);
-    if (value && !json_is_number(value) && !json_is_null(value))
-        return bang_fail(err, BANG_EDATA, "\"%s\" is no number", name);
-    *out = json_number_value(value);
-    return 0;
-}
-
-/* An index into the palette; otherwise when it is missing. what names its owner. */
-static int read_color(int *out, const json_t *entry, int otherwise, const char *what,
-                      bang_error *err)
-{
-    const json_t *color = json_object_get(entry, "color");
-    json_int_t wanted = color ? json_integer_value(color) : otherwise;
-    if ((color && !json_is_integer(color)) || wanted < 0 || wanted > INT_MAX)
-        return bang_fail(err, BANG_EDATA, "the colour of %s is no whole number", what);
-    *out = (int)wanted;
-    return 0;
-}
-
-static int read_series(bang_series *series, bang_arena *arena, const json_t *item, size_t index,
-                       bang_error *err)
-{
-    char what[64];
-    if (!json_is_object(item))
-        return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
-    if (bang_page_string(&series->name, item, "name", err) < 0 ||
-        bang_page_flag(&series->points, item, "points", err) < 0 ||
-        bang_page_flag(&series->step, item, "step", err) < 0)
-        return err->code;
-    series->count = json_array_size(json_object_get(item, "x"));
-    snprintf(what, sizeof what, "series %zu", index + 1);
-    if (read_color(&series->color, item, (int)(index % INT_MAX), what, err) < 0)
-        return err->code;
-    struct {
-        const char *name;
-        const double **values;
-        int optional;
-    } parts[] = {{"x", &series->x, 0},
-                 {"y", &series->y, 0},
-                 {"error", &series->error, 1},
-                 {"band", &series->band, 1}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const json_t *values = json_object_get(item, parts[i].name);
-        if (parts[i].optional && (!values || json_is_null(values)))
-            continue;
-        snprintf(what, sizeof what, "\"%s\" of series %zu", parts[i].name, index + 1);
-        if (take_numbers(parts[i].values, arena, values, series->count, what, err) < 0)
-            return err->code;
-    }
-    return 0;
-}
-
-static int read_lines(bang_line_chart *chart, bang_arena *arena, const json_t *entry,
-                      bang_error *err)
-{
-    const json_t *list;
-    if (bang_page_string(&chart->x_label, entry, "x_label", err) < 0 ||
-        bang_page_string(&chart->y_label, entry, "y_label", err) < 0 ||
-        bang_page_flag(&chart->y_percent, entry, "percent", err) < 0 ||
-        read_limit(&chart->y_min, entry, "y_min", err) < 0 ||
-        read_limit(&chart->y_max, entry, "y_max", err) < 0 ||
-        bang_page_array(&list, entry, "series", err) < 0)
-        return err->code;
-    chart->series_count = json_array_size(list);
-    bang_series *series = bang_arena_alloc(arena, chart->series_count, sizeof *series);
-    if (!series)
-        return bang_fail_memory(err);
-    chart->series = series;
-    for (size_t i = 0; i < chart->series_count; i++)
-        if (read_series(&series[i], arena, json_array_get(list, i), i, err) < 0)
-            return err->code;
-    return 0;
-}
-
-static int read_panel(bang_heat_panel *panel, bang_arena *arena, const json_t *item, size_t index,
-                      const bang_heat_map *map, bang_error *err)
-{
-    char what[80];
-    const json_t *rows;
-    if (!json_is_object(item))
-        return bang_fail(err, BANG_EDATA, "panel %zu is no object", index + 1);
-    if (bang_page_string(&panel->title, item, "title", err) < 0 ||
-        bang_page_array(&rows, item, "values", err) < 0)
-        return err->code;
-    if (json_array_size(rows) != map->rows)
-        return bang_fail(err, BANG_EDATA, "panel %zu has %zu rows where \"y\" has %zu", index + 1,
-                         json_array_size(rows), map->rows);
-    if (map->columns && map->rows > SIZE_MAX / map->columns)
-        return bang_fail_memory(err);
-    double *values = bang_arena_alloc(arena, map->rows * map->columns, sizeof *values);
-    if (!values)
-        return bang_fail_memory(err);
-    panel->values = values;
-    for (size_t r = 0; r < map->rows; r++) {
-        snprintf(what, sizeof what, "row %zu of panel %zu", r + 1, index + 1);
-        if (read_numbers(values + r * map->columns, json_array_get(rows, r), map->columns, what,
-                         err) < 0)
-            return err->code;
-    }
-    return 0;
-}
-
-static int read_heat(bang_heat_map *map, bang_arena *arena, const json_t *entry, bang_error *err)
-{
-    const json_t *x, *y, *list;
-    if (bang_page_string(&map->x_label, entry, "x_label", err) < 0 ||
-        bang_page_string(&map->y_label, entry, "y_label", err) < 0 ||
-        bang_page_string(&map->value_label, entry, "value_label", err) < 0 ||
-        bang_page_flag(&map->percent, entry, "percent", err) < 0 ||
-        bang_page_flag(&map->sequential, entry, "sequential", err) < 0 ||
-        bang_page_flag(&map->top_down, entry, "top_down", err) < 0 ||
-        bang_page_array(&x, entry, "x", err) < 0 || bang_page_array(&y, entry, "y", err) < 0 ||
-        bang_page_array(&list, entry, "panels", err) < 0)
-        return err->code;
-    map->columns = json_array_size(x);
-    map->rows = json_array_size(y);
-    map->panel_count = json_array_size(list);
-    bang_heat_panel *panels = bang_arena_alloc(arena, map->panel_count, sizeof *panels);
-    if (!panels)
-        return bang_fail_memory(err);
-    map->panels = panels;
-    if (take_numbers(&map->x, arena, x, map->columns, "\"x\"", err) < 0 ||
-        take_numbers(&map->y, arena, y, map->rows, "\"y\"", err) < 0)
-        return err->code;
-    for (size_t i = 0; i < map->panel_count; i++)
-        if (read_panel(&panels[i], arena, json_array_get(list, i), i, map, err) < 0)
-            return err->code;
-    return 0;
-}
-
-static int read_bars(bang_bar_chart *chart, bang_arena *arena, const json_t *entry, bang_error *err)
-{
-    const json_t *list, *values;
-    if (bang_page_string(&chart->value_label, entry, "value_label", err) < 0 ||
-        bang_page_flag(&chart->percent, entry, "percent", err) < 0 ||
-        read_color(&chart->color, entry, 0, "the bars", err) < 0 ||
-        bang_page_array(&list, entry, "names", err) < 0 ||
-        bang_page_array(&values, entry, "values", err) < 0)
-        return err->code;
-    chart->count = json_array_size(list);
-    const char **names = bang_arena_alloc(arena, chart->count, sizeof *names);
-    if (!names)
-        return bang_fail_memory(err);
-    chart->names = names;
-    for (size_t i = 0; i < chart->count; i++) {
-        names[i] = json_string_value(json_array_get(list, i));
-        if (!names[i])
-            return bang_fail(err, BANG_EDATA, "name %zu is no text", i + 1);
-    }
-    return take_numbers(&chart->values, arena, values, chart->count, "\"values\"", err);
+    return drawer_of(kind) != NULL;
 }
 
 /* The card of a chart knows the chart's own width, below which a phone scrolls
@@ -212,28 +45,17 @@ static void add_figure(bang_page *page, const bang_text *svg, const char *title,
 
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err)
 {
-    bang_line_chart lines = {0};
-    bang_heat_map map = {0};
-    bang_bar_chart bars = {0};
     bang_arena arena = {0};
-    const char *title, *kind = json_string_value(json_object_get(entry, "kind"));
-    int is_heat = kind && strcmp(kind, "heat") == 0, is_bars = kind && strcmp(kind, "bars") == 0;
-    int rc = bang_page_string(&title, entry, "title", err);
-    if (rc == 0)
-        rc = is_heat   ? read_heat(&map, &arena, entry, err)
-             : is_bars ? read_bars(&bars, &arena, entry, err)
-                       : read_lines(&lines, &arena, entry, err);
-    if (rc == 0) {
-        lines.title = map.title = bars.title = titled ? title : NULL;
-        if (is_heat)
-            bang_chart_heat(out, &map);
-        else if (is_bars)
-            bang_chart_bars(out, &bars);
-        else
-            bang_chart_lines(out, &lines);
-        if (out->failed)
-            rc = bang_fail_memory(err);
-    }
+    const char *title, *kind;
+    if (bang_page_string(&kind, entry, "kind", err) < 0 ||
+        bang_page_string(&title, entry, "title", err) < 0)
+        return err->code;
+    drawer draw = kind ? drawer_of(kind) : NULL;
+    if (!draw)
+        return bang_fail(err, BANG_EDATA, "it is no chart");
+    int rc = draw(out, entry, titled ? title : NULL, &arena, err);
+    if (rc == 0 && out->failed)
+        rc = bang_fail_memory(err);
     bang_arena_release(&arena);
     return rc;
 }

@@ -128,10 +128,11 @@ static int show_entry(bang_page *page, const json_t *entry, bang_error *err)
     static const struct {
         const char *kind;
         int (*show)(bang_page *, const json_t *, bang_error *);
-    } kinds[] = {{"text", show_text},         {"table", bang_page_table},
-                 {"lines", bang_page_figure}, {"heat", bang_page_figure},
-                 {"bars", bang_page_figure},  {"picture", bang_page_picture},
-                 {"facts", bang_page_facts},  {"verdict", show_verdict}};
+    } kinds[] = {{"text", show_text},
+                 {"table", bang_page_table},
+                 {"picture", bang_page_picture},
+                 {"facts", bang_page_facts},
+                 {"verdict", show_verdict}};
     const char *kind;
     if (!json_is_object(entry))
         return bang_fail(err, BANG_EDATA, "it is no object");
@@ -142,6 +143,8 @@ static int show_entry(bang_page *page, const json_t *entry, bang_error *err)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].kind, kind) == 0)
             return kinds[i].show(page, entry, err);
+    if (bang_page_is_chart(kind))
+        return bang_page_figure(page, entry, err);
     return bang_fail(err, BANG_EDATA, "its kind \"%s\" is unknown", kind);
 }
 

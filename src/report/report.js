@@ -1,6 +1,6 @@
 /* What makes the report answer to the pointer and the keyboard. The page is
  * complete without it; everything here adds to what stands in the markup and
- * reads data-* attributes of the charts (chart_lines.c, chart_heat.c, chart_bars.c). ASCII
+ * reads titles and data-* attributes of the charts (chart_*.c, series.c). ASCII
  * only: CMakeLists.txt makes an array of char of it. */
 'use strict';
 (() => {
@@ -64,34 +64,38 @@
 
   /* The browser's own hover texts would cover the readout. */
   function take_titles(svg) {
-    for (const title of [...svg.querySelectorAll('.plot title, .cells title')]) {
+    for (const title of [...svg.querySelectorAll('.plot title, .cells title, .spots title')]) {
       title.parentNode.dataset.title = title.textContent;
       title.remove();
     }
   }
 
+  const color_of = (group) => /\bc(\d|n)\b/.exec(group.getAttribute('class'))[0];
+
   function read_series(group) {
     const points = JSON.parse(group.dataset.points);
-    return { group, points, name: group.dataset.name, marks: 'marks' in group.dataset,
-      step: 'step' in group.dataset, color: /\bc(\d|n)\b/.exec(group.getAttribute('class'))[0] };
+    const labels = group.dataset.labels?.split('\n') ?? [];
+    return { group, points, labels, name: group.dataset.name, marks: 'marks' in group.dataset,
+      step: 'step' in group.dataset, color: color_of(group) };
   }
 
-  /* The point of a series at x; between two points of a line what is drawn there. */
-  function value_at(series, x, near) {
-    const { points } = series;
-    for (let i = 0; i < points.length; i++)
-      if (points[i] && Math.abs(points[i][0] - x) <= near)
-        return { y: points[i][1], error: points[i][2], band: points[i][3] };
-    for (let i = 1; i < points.length && !series.marks; i++) {
+  /* The points of a series at x; between two points of a line what is drawn there. */
+  function values_at(series, x, near) {
+    const { points, labels } = series, found = [];
+    points.forEach((point, i) => {
+      if (point && Math.abs(point[0] - x) <= near)
+        found.push({ y: point[1], error: point[2], band: point[3], label: labels[i] });
+    });
+    for (let i = 1; i < points.length && !series.marks && !found.length; i++) {
       const a = points[i - 1], b = points[i];
       if (!a || !b || (x - a[0]) * (x - b[0]) > 0)
         continue;
       let part = (x - a[0]) / (b[0] - a[0]);
       if (series.step)
         part = Math.round(part);
-      return { y: a[1] + part * (b[1] - a[1]), between: true };
+      found.push({ y: a[1] + part * (b[1] - a[1]), between: true });
     }
-    return null;
+    return series.marks ? found : found.slice(0, 1);
   }
 
   function value_text(value, percent) {
@@ -108,7 +112,7 @@
     const plot = svg.querySelector('.plot');
     const [left, top, right, bottom] = JSON.parse(plot.dataset.area);
     const [x_lo, x_hi, y_lo, y_hi] = JSON.parse(plot.dataset.range);
-    const percent = 'percent' in plot.dataset;
+    const percent = 'percent' in plot.dataset, share = 'share' in plot.dataset;
     const all = [...plot.querySelectorAll('[data-points]')].map(read_series);
     const cross = draw('g', { class: 'cross', 'pointer-events': 'none' }, svg);
     const to_x = (x) => left + (x - x_lo) / (x_hi - x_lo) * (right - left);
@@ -130,17 +134,16 @@
       current = x;
       cross.replaceChildren();
       draw('path', { d: `M${to_x(x)} ${top}V${bottom}` }, cross);
-      for (const series of shown()) {
-        const value = value_at(series, x, px * 1e-3);
-        if (!value)
-          continue;
-        rows.push({ color: series.color, name: series.name, value: value_text(value, percent) });
-        if (value.y >= y_lo && value.y <= y_hi)
-          draw('circle', { class: series.color, cx: to_x(x), cy: to_y(value.y), r: 4 }, cross);
-      }
+      for (const series of shown())
+        for (const value of values_at(series, x, px * 1e-3)) {
+          const name = value.label ? `${series.name}: ${value.label}` : series.name;
+          rows.push({ color: series.color, name, value: value_text(value, percent) });
+          if (value.y >= y_lo && value.y <= y_hi)
+            draw('circle', { class: series.color, cx: to_x(x), cy: to_y(value.y), r: 4 }, cross);
+        }
       const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
       const y = client_y ?? box.top + (top + bottom) / 2 * scale;
-      tell(box.left + to_x(x) * scale, y, `${plot.dataset.label || 'x'}: ${number(x)}`, rows);
+      tell(box.left + to_x(x) * scale, y, `${plot.dataset.label || 'x'}: ${number(x, share)}`, rows);
     }
 
     /* The nearest x that a series has; a mark within reach comes before lines. */
@@ -178,7 +181,7 @@
 
   function enliven_legend(svg) {
     for (const entry of svg.querySelectorAll('.entry')) {
-      const own = svg.querySelectorAll(`.series[data-entry="${entry.dataset.entry}"]`);
+      const own = svg.querySelectorAll(`.series[data-entry~="${entry.dataset.entry}"]`);
       const emphasise = (on) => {
         svg.classList.toggle('faded', on && !entry.classList.contains('off'));
         own.forEach((group) => group.classList.toggle('on', on));
@@ -186,7 +189,9 @@
       const toggle = () => {
         const off = entry.classList.toggle('off');
         entry.setAttribute('aria-pressed', String(!off));
-        own.forEach((group) => group.classList.toggle('off', off));
+        /* A point of two entries shows while both do. */
+        own.forEach((group) => group.classList.toggle('off', group.dataset.entry.split(' ').some(
+          (i) => svg.querySelector(`.entry.off[data-entry="${i}"]`))));
         emphasise(!off);
       };
       entry.setAttribute('role', 'button');
@@ -204,24 +209,66 @@
     }
   }
 
-  function enliven_cells(svg) {
+  /* What a hover title says: lines "name: value", under the first one as a heading or,
+   * where there is one only, under the name of the group. Lines of series that are hidden
+   * are left out. */
+  function read_title(spot, svg) {
+    const lines = spot.dataset.title.split('\n');
+    const heading = lines.length > 1 ? lines.shift() : spot.parentNode.dataset.name;
+    const named = [...svg.querySelectorAll('.series[data-name]')];
+    const rows = lines.map((line) => {
+      const cut = line.lastIndexOf(': '), name = line.slice(0, cut);
+      const group = named.find((series) => series.dataset.name === name);
+      return { name, value: line.slice(cut + 2), color: group && color_of(group),
+        off: group?.classList.contains('off') };
+    });
+    return [heading, rows.filter((row) => !row.off)];
+  }
+
+  /* Charts whose parts are pointed at one by one: cells, bars, columns, points. */
+  function enliven_spots(svg) {
     const outline = draw('rect', { class: 'outline', visibility: 'hidden' }, svg);
-    const leave = () => {
+    const spots = () => [...svg.querySelectorAll('[data-title]')]
+      .filter((spot) => !spot.closest('.off'));
+    let current = null;
+
+    function leave() {
+      current = null;
       outline.setAttribute('visibility', 'hidden');
       readout.hidden = true;
-    };
-    svg.addEventListener('pointermove', (event) => {
-      const cell = event.target.closest('.cells rect[data-title]');
-      if (!cell)
-        return leave();
+    }
+
+    function show(spot, x, y) {
+      const box = spot.getBBox();
+      current = spot;
       for (const name of ['x', 'y', 'width', 'height'])
-        outline.setAttribute(name, cell.getAttribute(name));
+        outline.setAttribute(name, box[name]);
+      outline.setAttribute('rx', spot.tagName === 'circle' ? box.width / 2 : 0);
+      outline.classList.toggle('wash', spot.classList.contains('slot'));
       outline.setAttribute('visibility', 'visible');
-      const text = cell.dataset.title, cut = text.lastIndexOf(': ');
-      tell(event.clientX, event.clientY, cell.parentNode.dataset.name,
-        [{ name: text.slice(0, cut), value: text.slice(cut + 2) }]);
+      const place = spot.getBoundingClientRect();
+      tell(x ?? place.right, y ?? place.top + place.height / 2, ...read_title(spot, svg));
+    }
+
+    svg.addEventListener('pointermove', (event) => {
+      const spot = event.target.closest('[data-title]');
+      if (spot)
+        show(spot, event.clientX, event.clientY);
+      else
+        leave();
     });
     svg.addEventListener('pointerleave', leave);
+    svg.addEventListener('blur', leave);
+    svg.addEventListener('keydown', (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], list = spots();
+      if (event.target !== svg || !step || !list.length)
+        return;
+      event.preventDefault();
+      const at = current ? list.indexOf(current) : step > 0 ? -1 : list.length;
+      show(list[Math.max(0, Math.min(list.length - 1, at + step))]);
+    });
+    svg.setAttribute('tabindex', '0');
+    svg.setAttribute('role', 'group');
   }
 
   async function copy(text) {
@@ -322,9 +369,9 @@
       take_titles(svg);
       if (svg.querySelector('.plot'))
         enliven_lines(svg);
+      else if (svg.querySelector('.cells, .spots'))
+        enliven_spots(svg);
       enliven_legend(svg);
-      if (svg.querySelector('.cells'))
-        enliven_cells(svg);
     }
     document.querySelectorAll('figure.table').forEach(enliven_table);
     for (const command of document.querySelectorAll('.command'))

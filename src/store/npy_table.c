@@ -1,4 +1,6 @@
-/* Rows of an npy file, read where they are wanted. */
+/* Rows of an npy file, read where they are wanted. In Fortran order a row lies scattered over
+ * the file: blocks of many rows are put together, and some of them kept. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +11,28 @@
 /* On the stack of a reader: what is not read straight to where it belongs. */
 enum { SCRATCH = 65536 };
 
+/* A block is large enough that of each column there is more than a few bytes, and there are as
+ * many as keep threads apart that go through the rows together. */
+enum { BLOCK = 4 << 20, BLOCKS = 4 };
+/* Of so many columns, a line of the cache, pieces of so many rows are put together. */
+enum { TOGETHER = 16, PIECE = 1024 };
+
+typedef struct block {
+    size_t first, count; /* rows; count 0: none */
+    uint64_t used;       /* when, in requests */
+    char *rows;          /* (count, columns); owned */
+} block;
+
 struct bang_npy_table {
     bang_table table;
     bang_source source;
     bang_npy_head head;
     char *path;
-    int turn; /* its byte order is the other one */
+    int turn;             /* its byte order is the other one */
+    pthread_mutex_t lock; /* of what follows */
+    block blocks[BLOCKS];
+    char *pieces; /* (TOGETHER, PIECE); owned */
+    uint64_t requests;
 };
 
 /* count numbers from the index-th on, native, of type table.dtype. scratch is used where the
@@ -44,44 +62,106 @@ static int read_run(const bang_npy_table *t, char *out, size_t index, size_t cou
     return rc;
 }
 
-static void scatter(char *out, const char *column, size_t count, size_t stride, size_t size)
+/* (columns, count) of numbers of that size to (count, ..) whose rows are stride bytes apart. */
+static void turn_over(char *out, size_t stride, const char *in, size_t columns, size_t count,
+                      size_t size)
 {
     if (size == sizeof(float))
         for (size_t i = 0; i < count; i++)
-            memcpy(out + i * stride, column + i * sizeof(float), sizeof(float));
+            for (size_t c = 0; c < columns; c++)
+                memcpy(out + i * stride + c * sizeof(float), in + (c * count + i) * sizeof(float),
+                       sizeof(float));
     else
         for (size_t i = 0; i < count; i++)
-            memcpy(out + i * stride, column + i * sizeof(double), sizeof(double));
+            for (size_t c = 0; c < columns; c++)
+                memcpy(out + i * stride + c * sizeof(double), in + (c * count + i) * sizeof(double),
+                       sizeof(double));
 }
 
-/* Columns lie one behind the other: of each its piece is read and dealt out to the rows. */
+/* Columns lie one behind the other: of some a piece each is read, and they are dealt out to the
+ * rows together. */
 static int read_columns(const bang_npy_table *t, char *out, size_t first, size_t count,
                         char *scratch, bang_error *err)
 {
-    enum { MOST = SCRATCH / sizeof(double) };
-    double column[MOST];
     size_t size = bang_dtype_size(t->table.dtype), stride = t->table.columns * size;
     for (size_t many; count > 0; count -= many, first += many, out += many * stride) {
-        many = count < MOST ? count : MOST;
-        for (size_t c = 0; c < t->table.columns; c++) {
-            int rc = read_run(t, (char *)column, c * t->table.rows + first, many, scratch, err);
-            if (rc < 0)
-                return rc;
-            scatter(out + c * size, (const char *)column, many, stride, size);
+        many = count < PIECE ? count : PIECE;
+        for (size_t c = 0, columns; c < t->table.columns; c += columns) {
+            columns = t->table.columns - c < TOGETHER ? t->table.columns - c : TOGETHER;
+            for (size_t k = 0; k < columns; k++) {
+                int rc = read_run(t, t->pieces + k * many * size, (c + k) * t->table.rows + first,
+                                  many, scratch, err);
+                if (rc < 0)
+                    return rc;
+            }
+            turn_over(out + c * size, stride, t->pieces, columns, many, size);
         }
     }
     return 0;
 }
 
+/* The block that has row `row`, loaded in place of the one that was not used for longest. */
+static int find_block(block **out, bang_npy_table *t, size_t row, char *scratch, bang_error *err)
+{
+    size_t line = t->table.columns * bang_dtype_size(t->table.dtype);
+    size_t most = line < BLOCK ? BLOCK / line : 1, left;
+    most -= most > PIECE ? most % PIECE : 0;
+    block *b = t->blocks;
+    for (int i = 0; i < BLOCKS; i++) {
+        block *other = &t->blocks[i];
+        if (other->count > 0 && row >= other->first && row - other->first < other->count) {
+            *out = other;
+            return 0;
+        }
+        if (other->used < b->used)
+            b = other;
+    }
+    if (!b->rows)
+        b->rows = malloc(most * line);
+    if (!t->pieces)
+        t->pieces = malloc(bang_dtype_size(t->table.dtype) * TOGETHER * PIECE);
+    if (!b->rows || !t->pieces)
+        return bang_fail_memory(err);
+    b->first = row - row % most;
+    left = t->table.rows - b->first;
+    b->count = 0; /* until it is there */
+    int rc = read_columns(t, b->rows, b->first, left < most ? left : most, scratch, err);
+    if (rc == 0)
+        b->count = left < most ? left : most;
+    *out = b;
+    return rc;
+}
+
+static int copy_from_blocks(bang_npy_table *t, char *out, size_t first, size_t count, char *scratch,
+                            bang_error *err)
+{
+    size_t line = t->table.columns * bang_dtype_size(t->table.dtype);
+    int rc = 0;
+    pthread_mutex_lock(&t->lock);
+    for (size_t many; rc == 0 && count > 0 && line > 0; count -= many, first += many) {
+        block *b = NULL;
+        rc = find_block(&b, t, first, scratch, err);
+        if (rc < 0)
+            break;
+        many = b->first + b->count - first;
+        many = many < count ? many : count;
+        memcpy(out, b->rows + (first - b->first) * line, many * line);
+        out += many * line;
+        b->used = ++t->requests;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return rc;
+}
+
 static int read_rows(void *context, void *out, size_t first, size_t count, bang_error *err)
 {
-    const bang_npy_table *t = context;
+    bang_npy_table *t = context;
     char scratch[SCRATCH];
     if (first > t->table.rows || count > t->table.rows - first)
         return bang_fail(err, BANG_EUSAGE, "%s: has %zu rows: asked for %zu from row %zu on",
                          t->path, t->table.rows, count, first);
     return t->head.fortran
-               ? read_columns(t, out, first, count, scratch, err)
+               ? copy_from_blocks(t, out, first, count, scratch, err)
                : read_run(t, out, first * t->table.columns, count * t->table.columns, scratch, err);
 }
 
@@ -116,6 +196,7 @@ int bang_npy_table_open(bang_npy_table **out, const char *path, bang_error *err)
     if (!t)
         return bang_fail_memory(err);
     t->source.descriptor = -1;
+    pthread_mutex_init(&t->lock, NULL);
     t->path = strdup(path);
     int rc = t->path ? bang_source_open(&t->source, t->path, err) : bang_fail_memory(err);
     if (rc == 0)
@@ -147,6 +228,10 @@ void bang_npy_table_close(bang_npy_table *table)
     if (!table)
         return;
     bang_source_close(&table->source);
+    for (int i = 0; i < BLOCKS; i++)
+        free(table->blocks[i].rows);
+    free(table->pieces);
+    pthread_mutex_destroy(&table->lock);
     free(table->path);
     free(table);
 }

@@ -10,7 +10,7 @@
 #include "bang/base/json.h"
 #include "bang/base/text.h"
 
-/* Appends an SVG document; kinds "lines", "heat" and "bars". */
+/* Appends an SVG document; every kind that is a chart. */
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err);
 
 /* 1 when the entry is a chart or a table, of which there can be a CSV. */
@@ -18,9 +18,11 @@ int bang_figure_has_numbers(const json_t *entry);
 
 /* Appends the numbers behind an entry as CSV, all digits kept:
  *     lines: series,x,y,error     heat: panel,x,y,value     bars: name,value
+ *     columns: name,series,value,low,high     scatter: name,series,x,y
+ *     reliability: panel,low,high,count,confidence,accuracy
  *     table: its columns
- * Lines have a fifth column, band, when a series has one; a column of a table
- * that stands under a group is called "group: column". */
+ * Lines have further columns, band and label, when a series has them; a column
+ * of a table that stands under a group is called "group: column". */
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err);
 
 #endif

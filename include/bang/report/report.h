@@ -21,6 +21,16 @@
  *        "x": [..], "y": [..], "panels": [{"title", "values": [[..], ..]}]},
  *       {"kind": "bars",  "title", "value_label", "percent": true, "names": ["layer 1", ..],
  *        "values": [..]},
+ *       {"kind": "columns", "title", "x_label", "value_label", "percent": true,
+ *        "names": ["ImageNet-A", ..],
+ *        "series": [{"name": "TT + FF", "values": [..], "low": [..], "high": [..], "color": 0}]},
+ *       {"kind": "scatter", "title", "x_label", "y_label", "percent": true, "diagonal": true,
+ *        "names": ["ImageNet-A", ..],
+ *        "series": [{"name": "fine-tuned", "x": [..], "y": [..], "color": 1}]},
+ *       {"kind": "reliability", "title",
+ *        "panels": [{"title": "fine-tuned", "ece": 0.034, "color": 1, "bins":
+ *                    [{"low": 0, "high": 0.1, "count": 7, "confidence": 0.07, "accuracy": 0.1},
+ *                     ..]}]},
  *       {"kind": "picture", "title", "png": "<base64>", "alt": "what it shows"},
  *       {"kind": "facts", "title", "rows": [["Processor", "..."], ["Threads", 8], ...]},
  *       {"kind": "verdict", "claim": "...", "holds": "yes|partly|no|open", "because": "..."}
@@ -37,18 +47,37 @@
  *              standard errors, printed with a sign and one decimal (or its
  *              "decimals") and coloured: up to 2 calm, up to 3 with a mark "!",
  *              beyond with "!!"
- *     lines    "y_min" and "y_max"; of a series "band": [..], half widths of a
- *              band around the line, and "step": true for values that jump half
- *              way between two points
+ *     lines    "y_min" and "y_max"; "x_percent": true when x are fractions, too; of
+ *              a series "band": [..], half widths of a band around the line, and
+ *              "step": true for values that jump half way between two points;
+ *              "labels": ["run 1", null, ..], what its points are called when they
+ *              are pointed at, written beside them with "beside": true (up to 40);
+ *              "shape": of its points (below), by colour when missing
  *     heat     "sequential": true for one hue from small to large instead of two
  *              around 0; "top_down": true to have the first row at the top
  *     bars     "color": index into the colours of series, 0 when missing
+ *     columns  "stacked": true for columns on top of each other, not side by side;
+ *              of a series "pale": true for a fainter fill, to pair series of one
+ *              colour; "low" and "high", which come together, are the ends of an
+ *              interval around each value
+ *     scatter  point i of a series belongs to name i, which gives its shape; both
+ *              axes cover "min" to "max" (0 to 1 with percent, else the data, when
+ *              missing); "shapes": ["star", ..] one per name; "connect": [0, 1]
+ *              joins the points of one name in these series by a faint line;
+ *              "above" and "below": what it means to lie on that side of the
+ *              diagonal; "names" may be missing where a series has one meaning
+ *     reliability  "x_label" and "y_label"; of a panel "ece" and "color" may be
+ *              missing; bins go upwards, of any width; what is not known of an
+ *              empty bin is null
  *     picture  "scale": its size on the page over its pixels, 1 when missing;
  *              "pixelated": true to see the pixels
  *
- * null is a dash in a table, a gap in lines, a blank cell in a heat map and a
- * name without a bar. An entry that cannot be shown leaves a note that says why,
- * and the rest follows.
+ * Shapes of points: "circle", "square", "diamond", "triangle up", "triangle down",
+ * "plus", "cross", "star".
+ *
+ * null is a dash in a table, a gap in lines, a blank cell in a heat map, a name
+ * without a bar or column and no point in a scatter. An entry that cannot be shown leaves a note
+ * that says why, and the rest follows.
  *
  * Records stand in the order of the file under the headings of their
  * "section" (a string); one without "show" is listed by key only. A folder
