@@ -5,36 +5,12 @@
 #include <math.h>
 
 #include "bang/report/chart.h"
-#include "bang/report/figure.h"
-
-static bang_text drawn;
-
-static int drop_drawn(void **state)
-{
-    bang_text_release(&drawn);
-    return drop_all(state);
-}
 
 static const char *bars(const bang_bar_chart *chart)
 {
     bang_text_release(&drawn);
     bang_chart_bars(&drawn, chart);
-    assert_false(drawn.failed);
-    const char *problem = markup_problem(drawn.data, 0);
-    if (problem)
-        fail_msg("%s", problem);
-    assert_null(strstr(drawn.data, "nan"));
-    assert_null(strstr(drawn.data, "inf"));
-    double width, height;
-    assert_int_equal(
-        sscanf(strstr(drawn.data, "viewBox"), "viewBox=\"0 0 %lf %lf\"", &width, &height), 2);
-    for (const char *p = drawn.data; (p = strstr(p, "<text x=\"")); p++) {
-        double x, y;
-        assert_int_equal(sscanf(p, "<text x=\"%lf\" y=\"%lf\"", &x, &y), 2);
-        if (x < 0 || x > width || y < 0 || y > height)
-            fail_msg("outside %g x %g: %.80s", width, height, p);
-    }
-    return drawn.data;
+    return judge();
 }
 
 /* Left end and length of the bar at index among those drawn. */
@@ -182,7 +158,7 @@ static void test_page_from_memory(void **state)
     json_decref(records);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_drawn)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_all)
 
 int main(void)
 {

@@ -1,47 +1,11 @@
 /* Charts: whatever the data, the picture is well formed, says what it shows
  * and is the same bytes every time. */
-#include "test_report_markup.h"
+#include "test_report_picture.h"
 
 #include <locale.h>
 #include <math.h>
 
 #include "bang/report/chart.h"
-
-/* Room for the pictures of a test, given back when it ends. */
-static bang_text drawn;
-
-static int release_drawn(void **state)
-{
-    (void)state;
-    bang_text_release(&drawn);
-    return 0;
-}
-
-/* What must hold for every picture, whatever it shows. */
-static const char *judge(void)
-{
-    assert_false(drawn.failed);
-    assert_int_equal(strlen(drawn.data), drawn.size);
-    const char *problem = markup_problem(drawn.data, 0);
-    if (problem)
-        fail_msg("%s", problem);
-    assert_non_null(strstr(drawn.data, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""));
-    assert_null(strstr(drawn.data, "nan"));
-    assert_null(strstr(drawn.data, "inf"));
-    assert_null(strstr(drawn.data, " id=")); /* two charts of one page would share it */
-    double width = 0, height = 0;
-    const char *box = strstr(drawn.data, "viewBox=\"0 0 ");
-    assert_non_null(box);
-    assert_int_equal(sscanf(box, "viewBox=\"0 0 %lf %lf\"", &width, &height), 2);
-    assert_in_range((long)width, 50, 820);
-    for (const char *p = drawn.data; (p = strstr(p, "<text x=\"")); p++) {
-        double x, y;
-        assert_int_equal(sscanf(p, "<text x=\"%lf\" y=\"%lf\"", &x, &y), 2);
-        if (x < 0 || x > width || y < 0 || y > height)
-            fail_msg("outside %g x %g: %.80s", width, height, p);
-    }
-    return drawn.data;
-}
 
 static const char *lines(const bang_line_chart *chart)
 {
@@ -128,7 +92,7 @@ static void test_marks_tell_their_values(void **state)
 {
     (void)state;
     static const double x[] = {1, 2.5, NAN}, y[] = {0.866, 0.25, 0.5}, e[] = {0.0125, NAN, 0};
-    bang_series series = {"exact", 3, x, y, e, 1, 0, NULL, 0};
+    bang_series series = {.name = "exact", .count = 3, .x = x, .y = y, .error = e, .points = 1};
     bang_line_chart chart = {.series_count = 1, .series = &series, .y_percent = 1};
     const char *svg = lines(&chart);
     assert_int_equal(count_titles(svg, "exact: (1, 86.6% ± 1.25%)"), 1);
@@ -146,7 +110,7 @@ static void test_marks_at_the_ends(void **state)
 {
     (void)state;
     static const double x[] = {1, 2, 3, 4}, y[] = {0.8660000001, 0.8660000004, 0.866, 0.8660000002};
-    bang_series series = {"s", 4, x, y, NULL, 1, 0, NULL, 0};
+    bang_series series = {.name = "s", .count = 4, .x = x, .y = y, .points = 1};
     bang_line_chart chart = {.series_count = 1, .series = &series};
     assert_int_equal(count_of(lines(&chart), "<title>"), 4);
     chart.y_min = 0.866;
@@ -159,7 +123,7 @@ static void test_gap_breaks_line(void **state)
     (void)state;
     static const double x[] = {0, 1, 2, 3, 4, 5}, y[] = {1, 2, NAN, 2, 1, 3},
                         dot[] = {1, NAN, 2, NAN, 1, 3};
-    bang_series series = {"s", 6, x, y, NULL, 0, 0, NULL, 0};
+    bang_series series = {.name = "s", .count = 6, .x = x, .y = y};
     bang_line_chart chart = {.series_count = 1, .series = &series};
     const char *path = strstr(lines(&chart), "overflow=\"hidden\">\n");
     assert_non_null(path);
@@ -183,8 +147,9 @@ static void test_hundreds_of_points(void **state)
         x[i] = i;
         y[i] = sin(i * 0.05);
     }
-    bang_series series[] = {{"line", COUNT, x, y, NULL, 0, 0, NULL, 0},
-                            {"points", COUNT, x, y, y, 1, 0, NULL, 0}};
+    bang_series series[] = {
+        {.name = "line", .count = COUNT, .x = x, .y = y},
+        {.name = "points", .count = COUNT, .x = x, .y = y, .error = y, .points = 1}};
     bang_line_chart chart = {.series_count = 2, .series = series};
     const char *svg = lines(&chart);
     assert_int_equal(count_of(svg, "<title>points: "), COUNT);
@@ -197,10 +162,14 @@ static void test_legend(void **state)
     (void)state;
     static const double x[] = {1, 2}, y[] = {1, 2};
     bang_series series[] = {
-        {"p = 0.5", 2, x, y, NULL, 0, 0, NULL, 0}, {"p = 0.9", 2, x, y, NULL, 0, 1, NULL, 0},
-        {"exact", 2, x, y, NULL, 1, 0, NULL, 0},   {"exact", 2, x, y, NULL, 1, 1, NULL, 0},
-        {"p = 0.9", 2, x, y, NULL, 1, 1, NULL, 0}, {"last", 2, x, y, NULL, 0, 0, NULL, 0},
-        {NULL, 2, x, y, NULL, 0, 3, NULL, 0},      {"", 2, x, y, NULL, 0, 4, NULL, 0}};
+        {.name = "p = 0.5", .count = 2, .x = x, .y = y},
+        {.name = "p = 0.9", .count = 2, .x = x, .y = y, .color = 1},
+        {.name = "exact", .count = 2, .x = x, .y = y, .points = 1},
+        {.name = "exact", .count = 2, .x = x, .y = y, .points = 1, .color = 1},
+        {.name = "p = 0.9", .count = 2, .x = x, .y = y, .points = 1, .color = 1},
+        {.name = "last", .count = 2, .x = x, .y = y},
+        {.count = 2, .x = x, .y = y, .color = 3},
+        {.name = "", .count = 2, .x = x, .y = y, .color = 4}};
     bang_line_chart chart = {.series_count = 8, .series = series};
     const char *svg = lines(&chart);
     assert_int_equal(count_of(svg, ">p = 0.5</text>"), 1);
@@ -226,9 +195,13 @@ static void test_long_texts(void **state)
     text[sizeof text - 1] = '\0';
     const char *const all[] = {text, word, " ", "\n\n", "a b", "ääääääääää", "日本語のラベル"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        bang_series series[] = {{all[i], 2, x, y, NULL, 0, 0, NULL, 0},
-                                {"s", 2, x, y, NULL, 1, 1, NULL, 0}};
-        bang_line_chart chart = {all[i], all[i], all[i], 2, series, 0, 0, 0};
+        bang_series series[] = {{.name = all[i], .count = 2, .x = x, .y = y},
+                                {.name = "s", .count = 2, .x = x, .y = y, .points = 1, .color = 1}};
+        bang_line_chart chart = {.title = all[i],
+                                 .x_label = all[i],
+                                 .y_label = all[i],
+                                 .series_count = 2,
+                                 .series = series};
         const char *svg = lines(&chart);
         /* Cut text says so and is whole on hover. */
         assert_int_equal(strstr(svg, "…</text>") != NULL, strlen(all[i]) > 1000);
@@ -238,16 +211,18 @@ static void test_long_texts(void **state)
     }
 }
 
-static const char hostile[] =
-    "<script>alert(\"x\")</script>&amp; ' ]]> \x01\x1b \xff\xc3( \xed\xa0\x80";
-
 static void test_hostile_texts(void **state)
 {
     (void)state;
     static const double x[] = {1, 2}, y[] = {1, 2};
-    bang_series series[] = {{hostile, 2, x, y, NULL, 0, -5, NULL, 0},
-                            {hostile, 2, x, y, y, 1, 1 << 30, NULL, 0}};
-    bang_line_chart chart = {hostile, hostile, hostile, 2, series, 0, 0, 0};
+    bang_series series[] = {
+        {.name = hostile, .count = 2, .x = x, .y = y, .color = -5},
+        {.name = hostile, .count = 2, .x = x, .y = y, .error = y, .points = 1, .color = 1 << 30}};
+    bang_line_chart chart = {.title = hostile,
+                             .x_label = hostile,
+                             .y_label = hostile,
+                             .series_count = 2,
+                             .series = series};
     const char *svg = lines(&chart);
     assert_null(strstr(svg, "<script"));
     assert_non_null(
@@ -402,8 +377,15 @@ static void test_heat_sizes(void **state)
 static char *draw_both(void)
 {
     static const double x[] = {0.5, 1.5, 2.25}, y[] = {-0.125, 1e9, 3.75e-3};
-    bang_series series[] = {{"a", 3, x, y, NULL, 0, 0, NULL, 0}, {"b", 3, x, y, x, 1, 1, NULL, 0}};
-    bang_line_chart chart = {"t", "x", "y", 2, series, 0, 0, 1};
+    bang_series series[] = {
+        {.name = "a", .count = 3, .x = x, .y = y},
+        {.name = "b", .count = 3, .x = x, .y = y, .error = x, .points = 1, .color = 1}};
+    bang_line_chart chart = {.title = "t",
+                             .x_label = "x",
+                             .y_label = "y",
+                             .series_count = 2,
+                             .series = series,
+                             .y_percent = 1};
     bang_heat_map map = plain_map(3, 1, y);
     bang_text both = {0};
     bang_chart_lines(&both, &chart);

@@ -4,40 +4,8 @@
 
 #include <math.h>
 
-#include "bang/report/figure.h"
-
 /* 2 x 3 pixels of PNG, up to the end of its header. */
 #define PNG_HEAD "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAA"
-
-static bang_text drawn;
-
-static int drop_drawn(void **state)
-{
-    bang_text_release(&drawn);
-    return drop_all(state);
-}
-
-static const char *figure(int (*write)(bang_text *, const json_t *, bang_error *), const char *text)
-{
-    bang_error err = {0};
-    json_t *entry = json(text);
-    bang_text_release(&drawn);
-    if (write(&drawn, entry, &err) < 0)
-        fail_msg("%s", err.message);
-    json_decref(entry);
-    return drawn.data;
-}
-
-static void refuses(const char *folder, const char *entry, const char *why)
-{
-    char entries[1000], said[300];
-    snprintf(entries, sizeof entries, "[%s]", entry);
-    snprintf(said, sizeof said, "This entry cannot be shown: %s", why);
-    append(folder, record("key", "Section", entries));
-    write_report(folder);
-    has(said);
-    assert_null(strstr(html, "<figure"));
-}
 
 static void test_groups(void **state)
 {
@@ -268,7 +236,7 @@ static void test_command(void **state)
     assert_int_equal(count_of(html, "<dt>command</dt>"), 1); /* not text: listed as it is */
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_drawn)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_all)
 
 int main(void)
 {

@@ -6,16 +6,18 @@
 #ifndef BANG_TESTS_TEST_REPORT_PAGE_H
 #define BANG_TESTS_TEST_REPORT_PAGE_H
 
-#include "test_report_markup.h"
+#include "test_report_picture.h"
 
 #include "bang/base/file.h"
 #include "bang/base/record.h"
+#include "bang/report/figure.h"
 #include "bang/report/report.h"
 
 static char *html; /* of the last report, given back by the next */
 
 static inline int drop_all(void **state)
 {
+    release_drawn(state);
     free(html);
     html = NULL;
     return drop_folder(state);
@@ -85,6 +87,31 @@ static inline void has(const char *part)
 {
     if (!strstr(html, part))
         fail_msg("missing: %s\nin: %s", part, strstr(html, "<main>"));
+}
+
+/* What bang_figure_svg or bang_figure_csv makes of an entry. */
+static inline const char *figure(int (*write)(bang_text *, const json_t *, bang_error *),
+                                 const char *text)
+{
+    bang_error err = {0};
+    json_t *entry = json(text);
+    bang_text_release(&drawn);
+    if (write(&drawn, entry, &err) < 0)
+        fail_msg("%s", err.message);
+    json_decref(entry);
+    return drawn.data;
+}
+
+/* The entry leaves a note that begins like this, and nothing else. */
+static inline void refuses(const char *folder, const char *entry, const char *why)
+{
+    char entries[1000], said[300];
+    snprintf(entries, sizeof entries, "[%s]", entry);
+    snprintf(said, sizeof said, "This entry cannot be shown: %s", why);
+    append(folder, record("key", "Section", entries));
+    write_report(folder);
+    has(said);
+    assert_null(strstr(html, "<figure"));
 }
 
 #endif

@@ -118,6 +118,8 @@ static int describe(work *w, const diagnose_request *r, bang_error *err)
     out->ose_alphas = o->ose_alphas;
     out->listed = o->listed;
     out->by_class = o->by_class;
+    out->argument_count = r->argument_count;
+    out->arguments = r->arguments;
     return out->notes.failed ? bang_fail_memory(err) : 0;
 }
 
@@ -178,8 +180,12 @@ static int diagnose(cli *c, const diagnose_request *r)
 
 int cmd_diagnose(int argc, char **argv)
 {
-    diagnose_request r = {
-        .label_numbers = "auto", .bins = BANG_BINS, .replicates = 10000, .level = 0.95};
+    diagnose_request r = {.argument_count = (size_t)argc - 1,
+                          .arguments = argv + 1,
+                          .label_numbers = "auto",
+                          .bins = BANG_BINS,
+                          .replicates = 10000,
+                          .level = 0.95};
     diagnose_field labels = {&r, offsetof(diagnose_block, set.labels)},
                    pre = {&r, offsetof(diagnose_block, set.pre)},
                    fine = {&r, offsetof(diagnose_block, set.fine)},

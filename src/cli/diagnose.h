@@ -17,6 +17,8 @@ typedef struct diagnose_block {
 
 /* What was asked for. */
 typedef struct diagnose_request {
+    size_t argument_count;
+    char *const *arguments; /* (argument_count) the command line after bang; borrowed */
     /* as typed */
     size_t block_count;
     diagnose_block *blocks; /* (block_count) the first one stands before any --set */
@@ -103,6 +105,8 @@ typedef struct diagnose_result {
     const double *ose_alphas;    /* (ose_count) */
     unsigned listed;             /* bit g: samples of group g were asked for */
     int by_class;
+    size_t argument_count;
+    char *const *arguments; /* (argument_count) the command line after bang */
     bang_text notes; /* a line each: what a reader should know about the input */
 } diagnose_result;
 

@@ -23,6 +23,28 @@ static json_t *options_of(diagnose_page *p)
     return options;
 }
 
+/* The command line as sh reads it. */
+static json_t *command_of(const diagnose_page *p)
+{
+    bang_text line = {0};
+    bang_text_add(&line, "bang");
+    for (size_t i = 0; i < p->r->argument_count; i++) {
+        const char *s = p->r->arguments[i];
+        int is_plain = *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_./,:=%+@^-")];
+        bang_text_add(&line, is_plain ? " " : " '");
+        for (; *s; s++)
+            if (*s == '\'')
+                bang_text_add(&line, "'\\''");
+            else
+                bang_text_add_bytes(&line, s, 1);
+        bang_text_add(&line, is_plain ? "" : "'");
+    }
+    json_t *command = line.failed ? NULL : page_string(line.data);
+    bang_text_release(&line);
+    return command;
+}
+
 /* Ends a section: what p->show holds becomes its record. */
 static void end_section(diagnose_page *p, json_t *records, const char *key, const char *title)
 {
@@ -31,6 +53,8 @@ static void end_section(diagnose_page *p, json_t *records, const char *key, cons
                                "options", options_of(p), "result", "show", p->show);
     p->show = json_array();
     page_put(p, records, record);
+    if (!p->failed)
+        page_set(p, record, "command", command_of(p));
 }
 
 static json_t *models_of(const diagnose_page *p)
@@ -39,34 +63,60 @@ static json_t *models_of(const diagnose_page *p)
                        p->has_average ? ", average of their weights (AM)" : "");
 }
 
-/* "1000 of 1000 outputs", "200 of 1000 outputs" */
-static void add_set_row(diagnose_page *p, json_t *table, size_t i)
+static json_t *average_of(const diagnose_facts *facts)
 {
-    const bang_set_diagnosis *set = &p->r->found->sets[i];
-    const diagnose_facts *facts = &p->r->facts[i];
-    json_t *row = page_row(p, table);
-    page_put(p, row, page_set_name(p, i));
-    page_put(p, row, json_integer((json_int_t)set->tally->counted));
-    page_put(p, row, json_integer((json_int_t)facts->left_out));
-    page_put(p, row, json_integer((json_int_t)set->tally->classes));
-    page_put(p, row, json_integer((json_int_t)facts->outputs));
-    page_put(p, row, json_string(set->tally->labelled ? "yes" : "no"));
-    page_put(p, row,
-             json_string(strcmp(facts->average, "ose") == 0 ? "none: the OSE in its place"
-                                                            : facts->average));
+    return json_string(strcmp(facts->average, "ose") == 0 ? "none: the OSE in its place"
+                                                          : facts->average);
+}
+
+/* Columns that say the same of every set are left out. */
+static void add_set_table(diagnose_page *p)
+{
+    const bang_diagnosis *found = p->r->found;
+    const char *columns[7] = {"set", "samples", "classes"};
+    size_t count = 3;
+    int has_subset = 0, has_left_out = 0, unlabelled = 0;
+    for (size_t i = 0; i < found->set_count; i++) {
+        has_subset |= p->r->facts[i].outputs != found->sets[i].tally->classes;
+        has_left_out |= p->r->facts[i].left_out > 0;
+        unlabelled |= !page_is_labelled(p, i);
+    }
+    if (has_subset)
+        columns[count++] = "of outputs";
+    if (has_left_out)
+        columns[count++] = "left out";
+    if (unlabelled)
+        columns[count++] = "labels";
+    columns[count++] = "average";
+    json_t *table = page_table(p, "Data sets.", columns, count);
+    for (size_t i = 0; i < found->set_count; i++) {
+        const diagnose_facts *facts = &p->r->facts[i];
+        json_t *row = page_row(p, table);
+        page_put(p, row, page_set_name(p, i));
+        page_put(p, row, json_integer((json_int_t)found->sets[i].tally->counted));
+        page_put(p, row, json_integer((json_int_t)found->sets[i].tally->classes));
+        if (has_subset)
+            page_put(p, row, json_integer((json_int_t)facts->outputs));
+        if (has_left_out)
+            page_put(p, row, json_integer((json_int_t)facts->left_out));
+        if (unlabelled)
+            page_put(p, row, json_boolean(page_is_labelled(p, i)));
+        page_put(p, row, average_of(facts));
+    }
+    if (has_left_out)
+        page_note(p, table, "Left out: samples whose label is none of the classes.");
 }
 
 static void add_facts(diagnose_page *p)
 {
-    static const char *const columns[] = {"set",     "samples", "left out", "classes",
-                                          "outputs", "labels",  "average"};
     const bang_diagnosis *found = p->r->found;
     json_t *rows = json_array(), *facts = page_entry(p, "facts", "What was diagnosed");
     page_put(p, rows, json_pack("[so]", "Models", models_of(p)));
     if (found->set_count > 1)
-        page_put(
-            p, rows,
-            json_pack("[so]", "In distribution (ID)", page_string(found->sets[found->id].name)));
+        page_put(p, rows,
+                 json_pack("[so]", "In distribution",
+                           page_format("%s (ID); all other sets are out of distribution (OOD)",
+                                       found->sets[found->id].name)));
     page_put(p, rows,
              json_pack("[so]", "Intervals",
                        p->r->replicates
@@ -77,12 +127,7 @@ static void add_facts(diagnose_page *p)
              json_pack("[so]", "Calibration",
                        page_format("%d bins; ECE of equal-width bins (lo, hi]", p->r->bins)));
     page_set(p, facts, "rows", rows);
-    json_t *table = page_table(p, "Data sets.", columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < found->set_count; i++)
-        add_set_row(p, table, i);
-    page_note(p, table,
-              "Left out: samples whose label is none of the classes. Outputs: columns of "
-              "the files, of which the classes are taken.");
+    add_set_table(p);
 }
 
 /* A line each. */

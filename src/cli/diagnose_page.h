@@ -27,10 +27,9 @@ enum {
     PAGE_FINE,
     PAGE_AVG,
     PAGE_OSE,
-    PAGE_FINE_SCALED,
-    PAGE_PRE_SCALED,
-    PAGE_GREY,
-    PAGE_BROWN
+    PAGE_AMBER, /* the calibrated FM; samples that both models get wrong */
+    PAGE_SKY,   /* the calibrated PM; samples that exactly one gets right */
+    PAGE_GREY,  /* samples that both get right; sums and fits */
 };
 int page_role_color(bang_role role);
 /* "pre-trained (PM)", ... */

@@ -6,28 +6,28 @@
 #include "diagnose_page.h"
 
 /* A path along alpha: of one set, or the mean over OOD sets. */
-typedef struct path {
+typedef struct alpha_path {
     size_t count;
     double *alpha, *accuracy, *half, *ece; /* (count) */
-} path;
+} alpha_path;
 
-static void release_path(path *path)
+static void release_path(alpha_path *path)
 {
     free(path->alpha);
     free(path->accuracy);
     free(path->half);
     free(path->ece);
-    *path = (struct path){0};
+    *path = (alpha_path){0};
 }
 
-static int reserve_path(path *path, size_t count)
+static int reserve_path(alpha_path *path, size_t count)
 {
     size_t wanted = count ? count : 1;
-    *path = (struct path){.count = count,
-                          .alpha = calloc(wanted, sizeof(double)),
-                          .accuracy = calloc(wanted, sizeof(double)),
-                          .half = calloc(wanted, sizeof(double)),
-                          .ece = calloc(wanted, sizeof(double))};
+    *path = (alpha_path){.count = count,
+                         .alpha = calloc(wanted, sizeof(double)),
+                         .accuracy = calloc(wanted, sizeof(double)),
+                         .half = calloc(wanted, sizeof(double)),
+                         .ece = calloc(wanted, sizeof(double))};
     if (path->alpha && path->accuracy && path->half && path->ece)
         return 0;
     release_path(path);
@@ -76,7 +76,7 @@ static int takes_part(const diagnose_page *p, size_t i, size_t which, int is_ose
 }
 
 /* Sets are drawn independently of each other: their half widths add up as squares. */
-static int make_path(path *out, const diagnose_page *p, size_t which, int is_ose)
+static int make_path(alpha_path *out, const diagnose_page *p, size_t which, int is_ose)
 {
     const bang_diagnosis *found = p->r->found;
     size_t sets = 0, count = 0;
@@ -107,7 +107,8 @@ static json_t *numbers_of(diagnose_page *p, const double *values, size_t count)
     return list;
 }
 
-static void add_path(diagnose_page *p, json_t *chart, json_t *name, const path *path, int color)
+static void add_path(diagnose_page *p, json_t *chart, json_t *name, const alpha_path *path,
+                     int color)
 {
     json_t *series = json_object();
     page_set(p, series, "name", name);
@@ -137,7 +138,7 @@ static void add_all_sets(diagnose_page *p, int is_ose)
                                           : "Averages of weights on every set.");
     int color = 0;
     for (size_t i = 0; i < found->set_count; i++) {
-        path path;
+        alpha_path path;
         if (!takes_part(p, i, i, is_ose))
             continue;
         if (make_path(&path, p, i, is_ose) < 0) {
@@ -153,7 +154,7 @@ static void add_all_sets(diagnose_page *p, int is_ose)
 }
 
 /* The two ways on one set, or in the mean over OOD sets. */
-static void add_both(diagnose_page *p, size_t which, const path *wse, const path *ose)
+static void add_both(diagnose_page *p, size_t which, const alpha_path *wse, const alpha_path *ose)
 {
     json_t *chart = alpha_chart(p, NULL);
     page_set(p, chart, "title",
@@ -168,10 +169,12 @@ static void add_both(diagnose_page *p, size_t which, const path *wse, const path
               "their logits. Both begin and end with the same models.");
 }
 
-static void add_trade(diagnose_page *p, json_t *chart, const char *name, const path *id,
-                      const path *ood, int color)
+/* Alphas stand beside the points of the first path; of both they would cover each other. */
+static void add_trade(diagnose_page *p, json_t *chart, const char *name, const alpha_path *id,
+                      const alpha_path *ood, int color)
 {
     json_t *labels = json_array();
+    int is_first = json_array_size(json_object_get(chart, "series")) == 0;
     if (id->count && id->count == ood->count) {
         for (size_t i = 0; i < id->count; i++)
             page_put(p, labels, page_format("%g", id->alpha[i]));
@@ -183,12 +186,12 @@ static void add_trade(diagnose_page *p, json_t *chart, const char *name, const p
                  json_pack("{ss so so si sb sO sb}", "name", name, "x",
                            numbers_of(p, id->accuracy, id->count), "y",
                            numbers_of(p, ood->accuracy, id->count), "color", color, "points", 1,
-                           "labels", labels, "beside", 1));
+                           "labels", labels, "beside", is_first));
     }
     json_decref(labels);
 }
 
-static void add_cells(diagnose_page *p, json_t *row, const path *path, double alpha)
+static void add_cells(diagnose_page *p, json_t *row, const alpha_path *path, double alpha)
 {
     for (size_t i = 0; i < path->count; i++)
         if (path->alpha[i] == alpha) {
@@ -203,7 +206,7 @@ static void add_cells(diagnose_page *p, json_t *row, const path *path, double al
 enum { ID_WSE, OOD_WSE, ID_OSE, OOD_OSE, PATHS };
 
 /* Every alpha that any of the paths has. */
-static void add_alpha_table(diagnose_page *p, const path paths[PATHS])
+static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
 {
     static const char *const names[PATHS] = {"weights, ID", "weights, OOD", "outputs, ID",
                                              "outputs, OOD"};
@@ -242,7 +245,7 @@ static void add_alpha_table(diagnose_page *p, const path paths[PATHS])
               "the alphas. ECE as above.");
 }
 
-static void add_paths(diagnose_page *p, const path paths[PATHS])
+static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
 {
     const bang_diagnosis *found = p->r->found;
     if (paths[OOD_WSE].count && paths[OOD_OSE].count)
@@ -275,7 +278,7 @@ void page_alphas(diagnose_page *p)
         size_t which;
         int is_ose;
     } wanted[PATHS] = {{id, 0}, {PAGE_MEAN, 0}, {id, 1}, {PAGE_MEAN, 1}};
-    path paths[PATHS] = {{0}};
+    alpha_path paths[PATHS] = {{0}};
     size_t any[2] = {0};
     for (int k = 0; k < PATHS; k++) {
         if (make_path(&paths[k], p, wanted[k].which, wanted[k].is_ose) < 0)
@@ -376,11 +379,19 @@ void page_advice(diagnose_page *p)
     const bang_set_diagnosis *with = diagnose_with_averages(found);
     int advised = diagnose_advised(found);
     add_choices(p);
-    if (with && advised >= 0)
-        page_paragraph(
-            p,
-            "To write the average by the rule \u201c%s\u201d: bang average PM FM --alpha "
-            "%g -o AM",
-            rule_titles[advised], with->wse[found->choices[advised].nearest].alpha);
+    if (with && advised >= 0) {
+        json_t *facts = page_entry(p, "facts", "To write such an average"), *rows = json_array();
+        page_put(p, rows,
+                 json_pack("[so]", "by the rule",
+                           page_format("%s%s", rule_titles[advised],
+                                       isfinite(found->choices[advised].cost.value)
+                                           ? ", which costs least here of those without OOD labels"
+                                           : "")));
+        page_put(p, rows,
+                 json_pack("[so]", "command",
+                           page_format("bang average PM FM --alpha %g -o AM",
+                                       with->wse[found->choices[advised].nearest].alpha)));
+        page_set(p, facts, "rows", rows);
+    }
     add_balance(p);
 }

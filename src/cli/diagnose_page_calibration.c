@@ -25,6 +25,28 @@ static int has_temperature(const diagnose_page *p)
     return p->r->found->has_temperature;
 }
 
+/* Both axes from and to full tens around all points. */
+static void add_limits(diagnose_page *p, json_t *chart, const json_t *list)
+{
+    static const char *const axes[] = {"x", "y"};
+    double least = 1, most = 0;
+    for (size_t s = 0; s < json_array_size(list); s++)
+        for (int axis = 0; axis < 2; axis++) {
+            const json_t *values = json_object_get(json_array_get(list, s), axes[axis]);
+            for (size_t i = 0; i < json_array_size(values); i++) {
+                const json_t *value = json_array_get(values, i);
+                if (json_is_null(value))
+                    continue;
+                least = fmin(least, json_number_value(value));
+                most = fmax(most, json_number_value(value));
+            }
+        }
+    least = floor(10 * least - 0.2) / 10;
+    most = ceil(10 * most + 0.2) / 10;
+    page_set(p, chart, "min", bang_json_number(fmax(0, least)));
+    page_set(p, chart, "max", bang_json_number(fmin(1, most)));
+}
+
 /* Confidence against accuracy: a point for every set and model. */
 static void add_scatter(diagnose_page *p)
 {
@@ -66,6 +88,7 @@ static void add_scatter(diagnose_page *p)
     page_set(p, chart, "diagonal", json_true());
     page_set(p, chart, "above", json_string("over-confident"));
     page_set(p, chart, "below", json_string("under-confident"));
+    add_limits(p, chart, list);
     page_set(p, chart, "names", names);
     page_set(p, chart, "series", list);
     if (fine >= 0 && scaled >= 0)
@@ -89,7 +112,8 @@ static void add_bins(diagnose_page *p, json_t *panel, const bang_bin *bins, int 
     page_set(p, panel, "bins", list);
 }
 
-static void add_reliability(diagnose_page *p, size_t i)
+/* The first one is explained. */
+static void add_reliability(diagnose_page *p, size_t i, int is_first)
 {
     static const bang_role roles[] = {BANG_PRE, BANG_FINE, BANG_AVG, BANG_OSE};
     const bang_set_diagnosis *set = &p->r->found->sets[i];
@@ -97,9 +121,10 @@ static void add_reliability(diagnose_page *p, size_t i)
     for (size_t m = 0; m < sizeof roles / sizeof *roles; m++) {
         if (!page_has_role(p, i, roles[m]))
             continue;
-        json_t *panel = json_pack("{ss so si}", "title", page_role_name(roles[m]), "ece",
-                                  bang_json_number(set->width[roles[m]].ece), "color",
-                                  page_role_color(roles[m]));
+        json_t *panel = json_pack(
+            "{ss so si}", "title",
+            roles[m] == BANG_OSE ? "ensemble (OSE)" : page_role_name(roles[m]), "ece",
+            bang_json_number(set->width[roles[m]].ece), "color", page_role_color(roles[m]));
         page_put(p, panels, panel);
         if (!p->failed)
             add_bins(p, panel, member_of(set, roles[m])->width, set->tally->bins);
@@ -108,63 +133,85 @@ static void add_reliability(diagnose_page *p, size_t i)
              page_format("Reliability on %s%s.", set->name,
                          p->r->found->set_count > 1 && i == p->r->found->id ? " (ID)" : ""));
     page_set(p, chart, "panels", panels);
-    page_note(p, chart,
-              "Samples are put into %d bins of equal width by their confidence; a bin's column is "
-              "the accuracy in it. Below the diagonal a model is over-confident; the number is "
-              "the ECE.",
-              set->tally->bins);
+    if (is_first)
+        page_note(p, chart,
+                  "Samples are put into %d bins of equal width by their confidence; a bin's column "
+                  "is the accuracy in it, and pale what lies between that and the confidence. "
+                  "Below the diagonal a model is over-confident, above it under-confident. ECE: "
+                  "the mean of these distances over the samples. Below: the share of the samples "
+                  "in each bin.",
+                  set->tally->bins);
+}
+
+static void add_error_row(diagnose_page *p, json_t *table, size_t i, bang_role role)
+{
+    const bang_set_diagnosis *set = &p->r->found->sets[i];
+    const bang_member_tally *member = member_of(set, role);
+    const bang_calibration *kinds[] = {&set->width[role],
+                                       role <= BANG_OSE ? &set->mass[role] : NULL};
+    json_t *row = page_row(p, table);
+    page_put(p, row, page_set_name(p, i));
+    page_put(p, row, json_string(diagnose_role_title(role)));
+    page_put(p, row, page_percent(member->confidence, 0));
+    page_put(p, row, page_percent(member->confidence - accuracy_of(set, role), PAGE_SIGN));
+    for (int k = 0; k < 2; k++) {
+        page_put(p, row, kinds[k] ? page_percent(kinds[k]->ece, 0) : json_null());
+        page_put(p, row, kinds[k] ? page_percent(kinds[k]->mce, 0) : json_null());
+        page_put(p, row, kinds[k] ? page_percent(kinds[k]->rms, 0) : json_null());
+    }
+    page_put(p, row, bang_json_number(member->nll));
+    page_put(p, row, bang_json_number(member->brier));
+}
+
+/* Means over the OOD sets, of what has one. */
+static void add_error_means(diagnose_page *p, json_t *table, bang_role role)
+{
+    const bang_diagnosis *found = p->r->found;
+    const bang_estimate *accuracy =
+        page_value(p, PAGE_MEAN, (bang_quantity)(BANG_Q_ACCURACY + (int)role));
+    json_t *row = page_row(p, table);
+    page_put(p, row, page_set_name(p, PAGE_MEAN));
+    page_put(p, row, json_string(diagnose_role_title(role)));
+    page_put(p, row, page_percent(found->ood_confidence[role], 0));
+    page_put(p, row, page_percent(found->ood_confidence[role] - accuracy->value, PAGE_SIGN));
+    page_put(p, row, page_percent(found->ood_ece[role], 0));
+    for (int k = 0; k < 7; k++)
+        page_put(p, row, json_null());
 }
 
 static void add_errors(diagnose_page *p)
 {
-    static const char *const columns[] = {"set", "model", "accuracy", "confidence", "gap",
-                                          "ECE", "MCE",   "RMS",      "ECE",        "MCE",
-                                          "RMS", "NLL",   "Brier"};
-    static const bang_role roles[] = {BANG_PRE, BANG_FINE,        BANG_AVG,
-                                      BANG_OSE, BANG_FINE_SCALED, BANG_OSE_SCALED};
+    static const char *const columns[] = {"set", "model", "confidence", "gap", "ECE", "MCE",
+                                          "RMS", "ECE",   "MCE",        "RMS", "NLL", "Brier"};
+    static const bang_role roles[] = {BANG_PRE,        BANG_FINE,        BANG_AVG,       BANG_OSE,
+                                      BANG_PRE_SCALED, BANG_FINE_SCALED, BANG_OSE_SCALED};
     const bang_diagnosis *found = p->r->found;
-    json_t *table = page_table(p, "Calibration errors, in per cent where not said otherwise.",
+    /* Of many sets the four models; what calibration does has a table of its own. */
+    size_t count = found->set_count > 1 ? 4 : sizeof roles / sizeof *roles;
+    json_t *table = page_table(p, "Confidence and calibration errors in per cent, and scores.",
                                columns, sizeof columns / sizeof *columns);
     page_set(p, table, "groups",
-             json_pack("[[si][si][si][si][si]]", "", 2, "means", 3, "equal width", 3, "equal mass",
-                       3, "not in per cent", 2));
-    page_set(p, table, "decimals", json_pack("[nniiniiiiiiii]", 1, 1, 1, 1, 1, 1, 1, 1, 3, 3));
+             json_pack("[[si][si][si][si][si]]", "", 2, "mean", 2, "bins of equal width", 3,
+                       "bins of equal mass", 3, "scores", 2));
+    page_set(p, table, "decimals", json_pack("[nniniiiiiiii]", 1, 1, 1, 1, 1, 1, 1, 3, 3));
     for (size_t i = 0; i < found->set_count; i++)
-        for (size_t m = 0; m < sizeof roles / sizeof *roles; m++) {
-            const bang_set_diagnosis *set = &found->sets[i];
-            bang_role role = roles[m];
-            if (!page_has_role(p, i, role))
-                continue;
-            const bang_member_tally *member = member_of(set, role);
-            const bang_calibration *width = &set->width[role], *mass = &set->mass[role];
-            int has_mass =
-                role == BANG_PRE || role == BANG_FINE || role == BANG_AVG || role == BANG_OSE;
-            double numbers[] = {width->ece,
-                                width->mce,
-                                width->rms,
-                                has_mass ? mass->ece : NAN,
-                                has_mass ? mass->mce : NAN,
-                                has_mass ? mass->rms : NAN};
-            json_t *row = page_row(p, table);
-            page_put(p, row, page_set_name(p, i));
-            page_put(p, row, json_string(diagnose_role_title(role)));
-            page_put(p, row, page_percent(accuracy_of(set, role), 0));
-            page_put(p, row, page_percent(member->confidence, 0));
-            page_put(p, row, page_percent(member->confidence - accuracy_of(set, role), PAGE_SIGN));
-            for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-                page_put(p, row, page_percent(numbers[k], 0));
-            page_put(p, row, bang_json_number(member->nll));
-            page_put(p, row, bang_json_number(member->brier));
-        }
-    page_note(p, table,
-              "Confidence is the largest probability, the gap its mean minus accuracy. With n_b of "
-              "n samples in bin b, their accuracy a_b and mean confidence c_b: ECE = sum of "
-              "(n_b/n) |a_b \u2212 c_b|, MCE the largest |a_b \u2212 c_b|, RMS the root of the sum "
-              "of (n_b/n) (a_b \u2212 c_b)\u00b2. Equal width: %d bins (lo, hi]; equal mass: %d "
-              "bins of as many samples each. NLL is the mean of \u2212log p of the true class, "
-              "Brier that of the squared distance from it. Lower is better. MCE is the error of "
-              "a single bin, often of few samples.",
-              p->r->bins, p->r->bins);
+        for (size_t m = 0; m < count; m++)
+            if (page_has_role(p, i, roles[m]))
+                add_error_row(p, table, i, roles[m]);
+    for (size_t m = 0; m < count && page_has_mean(p); m++)
+        if (isfinite(
+                page_value(p, PAGE_MEAN, (bang_quantity)(BANG_Q_ACCURACY + (int)roles[m]))->value))
+            add_error_means(p, table, roles[m]);
+    page_note(
+        p, table,
+        "Confidence is the largest probability, the gap its mean minus accuracy. With n_b of "
+        "n samples in bin b, their accuracy a_b and mean confidence c_b: ECE = sum of "
+        "(n_b/n) |a_b \u2212 c_b|, MCE = the largest |a_b \u2212 c_b|, RMS = root of the sum "
+        "of (n_b/n) (a_b \u2212 c_b)\u00b2. %d bins: of equal width (lo, hi], or with equally "
+        "many samples. NLL is the mean of \u2212log p of the true class, Brier that of the "
+        "squared distance between probabilities and truth. Lower is better; MCE is the error "
+        "of a single bin, often of few samples.",
+        p->r->bins);
 }
 
 static void add_temperatures(diagnose_page *p)
@@ -174,21 +221,30 @@ static void add_temperatures(diagnose_page *p)
     for (int m = 0; m < 2; m++)
         page_put(
             p, rows,
-            json_pack("[so]", m ? "Temperature of FM" : "Temperature of PM",
+            json_pack("[so]", m ? "FM" : "PM",
                       page_format("%.3f%s", found->temperature[m].temperature,
                                   found->temperature[m].at_limit ? " (no minimum within the limits)"
                                                                  : "")));
     page_put(p, rows,
-             json_pack("[so]", "From",
+             json_pack("[so]", "from",
                        found->fitted
                            ? page_format("least NLL on %s", found->sets[found->fitted_on].name)
                            : json_string("given, not fitted")));
-    json_t *facts = page_entry(p, "facts", "Temperature scaling");
+    json_t *facts = page_entry(p, "facts", "Temperatures");
     page_set(p, facts, "rows", rows);
     page_paragraph(p,
                    "A calibrated model divides its logits by its temperature before the softmax; "
                    "no prediction changes. Above 1 a model becomes less sure, below 1 surer. "
                    "The table shows whether temperatures from one set mend the others.");
+}
+
+/* Of a set, or in the mean over OOD sets. */
+static double gap_of(const diagnose_page *p, size_t i, bang_role role)
+{
+    const bang_diagnosis *found = p->r->found;
+    double confidence =
+        i == PAGE_MEAN ? found->ood_confidence[role] : confidence_of(&found->sets[i], role);
+    return confidence - page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value;
 }
 
 /* What calibration does to the gap and the ECE of PM and FM. */
@@ -202,20 +258,19 @@ static void add_before_after(diagnose_page *p)
     page_set(p, table, "groups",
              json_pack("[[si][si][si]]", "", 1, "pre-trained (PM)", 4, "fine-tuned (FM)", 4));
     page_set(p, table, "decimals", json_pack("[nnniinnii]", 1, 1, 1, 1));
-    for (size_t i = 0; i < found->set_count; i++) {
-        const bang_set_diagnosis *set = &found->sets[i];
-        if (!page_is_labelled(p, i))
-            continue;
+    for (size_t i = page_next(p, PAGE_BEGIN); i != PAGE_END; i = page_next(p, i)) {
         json_t *row = page_row(p, table);
         page_put(p, row, page_set_name(p, i));
         for (int m = 0; m < 2; m++) {
-            bang_role role = m ? BANG_FINE : BANG_PRE;
-            bang_role scaled = m ? BANG_FINE_SCALED : BANG_PRE_SCALED;
-            double accuracy = accuracy_of(set, role);
-            page_put(p, row, page_percent(confidence_of(set, role) - accuracy, PAGE_SIGN));
-            page_put(p, row, page_percent(confidence_of(set, scaled) - accuracy, PAGE_SIGN));
-            page_put(p, row, page_percent(set->width[role].ece, 0));
-            page_put(p, row, page_percent(set->width[scaled].ece, 0));
+            const bang_role roles[] = {m ? BANG_FINE : BANG_PRE,
+                                       m ? BANG_FINE_SCALED : BANG_PRE_SCALED};
+            for (int k = 0; k < 2; k++)
+                page_put(p, row, page_percent(gap_of(p, i, roles[k]), PAGE_SIGN));
+            for (int k = 0; k < 2; k++)
+                page_put(p, row,
+                         page_percent(i == PAGE_MEAN ? found->ood_ece[roles[k]]
+                                                     : found->sets[i].width[roles[k]].ece,
+                                      0));
         }
     }
     page_note(p, table, "The gap is mean confidence minus accuracy: positive is over-confident.%s",
@@ -227,11 +282,12 @@ static void add_before_after(diagnose_page *p)
 
 void page_calibration(diagnose_page *p)
 {
+    size_t shown = 0;
     if (page_labelled(p))
         add_scatter(p);
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (page_is_labelled(p, i))
-            add_reliability(p, i);
+            add_reliability(p, i, shown++ == 0);
     add_errors(p);
     if (has_temperature(p)) {
         add_temperatures(p);

@@ -4,6 +4,8 @@
 
 #include "diagnose_page.h"
 
+#define MINUS "\u2212"
+
 static json_t *empty_series(diagnose_page *p, const char *name, int color)
 {
     json_t *series = json_pack("{ss si s[] s[]}", "name", name, "color", color, "x", "y");
@@ -85,13 +87,15 @@ static void add_curve_facts(diagnose_page *p, const diagnose_fit *curve)
 {
     const bang_curve *fit = &curve->fit;
     json_t *facts = page_entry(p, "facts", "The fit"), *rows = json_array();
-    char c[3][PAGE_TEXT], spread[PAGE_TEXT] = "not known with 3 pairs";
-    for (int k = 0; k < 3; k++)
-        page_say_number(c[k], fit->coefficients[k], 4, k ? PAGE_SIGN : 0);
+    const double *c = fit->coefficients;
+    char first[PAGE_TEXT], spread[PAGE_TEXT] = "not known with 3 pairs";
+    page_say_number(first, c[0], 4, 0);
     page_put(p, rows, json_pack("[sI]", "Pairs", (json_int_t)fit->count));
     page_put(p, rows,
              json_pack("[so]", "Curve",
-                       page_format("y = %s %s x %s x\u00b2 (fractions)", c[0], c[1], c[2])));
+                       page_format("y = %s %s %.4f x %s %.4f x\u00b2, accuracies as fractions",
+                                   first, c[1] < 0 ? MINUS : "+", fabs(c[1]),
+                                   c[2] < 0 ? MINUS : "+", fabs(c[2]))));
     if (isfinite(fit->residual_sd))
         snprintf(spread, sizeof spread, "%.2f points", 100 * fit->residual_sd);
     page_put(p, rows, json_pack("[ss]", "Spread around it (sd)", spread));
@@ -104,26 +108,33 @@ static void add_highlights(diagnose_page *p, const diagnose_fit *curve)
 {
     static const char *const columns[] = {"pair",  "fine-tuned", "average", "curve",
                                           "above", "error",      "p",       "remark"};
-    json_t *table = page_table(p, "Highlighted pairs against the curve, in per cent.", columns,
-                               sizeof columns / sizeof *columns);
-    page_set(p, table, "decimals", json_pack("[niiininn]", 1, 1, 1, 2));
+    int beyond = 0;
+    for (size_t i = 0; i < curve->highlight_count; i++)
+        beyond |= curve->highlights[i].residual.outside;
+    json_t *table =
+        page_table(p, "Highlighted pairs against the curve, in per cent.", columns, beyond ? 8 : 7);
     for (size_t i = 0; i < curve->highlight_count; i++) {
         const diagnose_highlight *h = &curve->highlights[i];
+        char error[PAGE_TEXT];
         json_t *row = page_row(p, table);
         page_put(p, row, page_string(h->point.name));
         page_put(p, row, page_percent(h->point.fine, 0));
         page_put(p, row, page_percent(h->point.avg, 0));
         page_put(p, row, page_percent(h->at.y, 0));
         page_put(p, row, page_percent(h->residual.residual, PAGE_SIGN));
-        page_put(p, row, page_percent(h->residual.standard_error, 0));
+        page_say_number(error, 100 * h->residual.standard_error, 2, 0);
+        page_put(p, row, isfinite(h->residual.standard_error) ? json_string(error) : json_null());
         page_put(p, row, page_p(h->residual.p));
-        page_put(p, row, json_string(h->residual.outside ? "beyond the pairs of the fit" : ""));
+        if (beyond)
+            page_put(p, row, json_string(h->residual.outside ? "beyond the pairs of the fit" : ""));
     }
+    page_decimals(p, table, 1, 1);
     page_note(p, table,
               "Highlighted pairs took no part in the fit. Above: accuracy of the average minus "
               "the curve; error: standard error of a new pair around it; p of a two-sided t "
-              "test with %zu degrees of freedom.",
-              curve->fit.count - 3);
+              "test with %zu degrees of freedom.%s",
+              curve->fit.count - 3,
+              beyond ? " Beyond the pairs of the fit the curve is a guess." : "");
 }
 
 void page_curve(diagnose_page *p)

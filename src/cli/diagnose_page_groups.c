@@ -5,7 +5,7 @@
 #include "diagnose_page.h"
 
 /* Colours of the pairs of PM and FM; the third model's mistakes are pale. */
-static const int pair_colors[BANG_PAIRS] = {PAGE_GREY, PAGE_PRE, PAGE_FINE, PAGE_BROWN};
+static const int pair_colors[BANG_PAIRS] = {PAGE_GREY, PAGE_PRE, PAGE_FINE, PAGE_AMBER};
 
 static double share_of(const bang_set_diagnosis *set, int group)
 {
@@ -66,8 +66,8 @@ static void add_ratios(diagnose_page *p)
 {
     json_t *chart =
         page_columns(p, "FalseFalseTrue ratio and overall improvement.", "share of the samples");
-    page_quantity(p, chart, "FalseFalseTrue ratio", BANG_Q_FFT, 0);
-    page_quantity(p, chart, "overall improvement", BANG_Q_ALL, 1);
+    page_quantity(p, chart, "FalseFalseTrue ratio", BANG_Q_FFT, PAGE_AMBER);
+    page_quantity(p, chart, "overall improvement", BANG_Q_ALL, PAGE_AVG);
     page_note(p, chart,
               "FalseFalseTrue ratio: samples that %s gets right and both models get wrong, FFT/n. "
               "Overall improvement: accuracy of %s minus that of the better model. Where the first "
@@ -76,29 +76,29 @@ static void add_ratios(diagnose_page *p)
 
     chart = page_columns(p, "Where the improvement comes from (ImproveContri).",
                          "contribution to accuracy");
-    page_quantity(p, chart, "TT + FF: the models are both right or both wrong", BANG_Q_TT_FF, 0);
-    page_quantity(p, chart, "TF + FT: exactly one is right", BANG_Q_TF_FT, 1);
-    page_quantity(p, chart, "all samples", BANG_Q_ALL, 2);
+    page_quantity(p, chart, "TT + FF: the models are both right or both wrong", BANG_Q_TT_FF,
+                  PAGE_AMBER);
+    page_quantity(p, chart, "TF + FT: exactly one is right", BANG_Q_TF_FT, PAGE_SKY);
+    page_quantity(p, chart, "all samples", BANG_Q_ALL, PAGE_AVG);
     page_note(p, chart,
               "In a group G of samples: (right ones of %s \u2212 the larger of PM's and FM's)/n. "
-              "The first two add up to the third. Below 0 on TF + FT: where the models "
-              "disagree, %s sides with the wrong one more often than the better model "
-              "is wrong.",
+              "The first two add up to the third. Below 0 on TF + FT: where only one "
+              "model is right, %s is right less often than the better model is.",
               p->third, p->third);
 
     chart = page_columns(p, "Samples corrected against samples broken.", "share of the samples");
-    page_quantity(p, chart, "FFT: both wrong, corrected", BANG_Q_FFT, 0);
-    page_quantity(p, chart, "TTF: both right, broken", BANG_Q_TTF, 1);
+    page_quantity(p, chart, "FFT: both wrong, corrected", BANG_Q_FFT, PAGE_AMBER);
+    page_quantity(p, chart, "TTF: both right, broken", BANG_Q_TTF, PAGE_GREY);
     page_note(p, chart,
-              "TTF is a measure of what happens by accident: if corrections were accidents "
-              "as well, both columns would be about as high. Their difference is the "
-              "contribution of TT + FF above.");
+              "The paper takes TTF as a measure of accidents: of how often a changed network "
+              "flips a prediction for no good reason. FFT far above it is more than accident. "
+              "Their difference is the contribution of TT + FF above.");
 }
 
 static void add_corrected(diagnose_page *p)
 {
-    json_t *chart =
-        page_columns(p, "Corrected ratio: mistakes of the fine-tuned model undone.", "TFT/n");
+    json_t *chart = page_columns(p, "Corrected ratio: mistakes of the fine-tuned model undone.",
+                                 "share of the samples");
     page_quantity(p, chart, "corrected ratio N1/N2", BANG_Q_CORRECTED, PAGE_AVG);
     page_note(p, chart,
               "N1 counts the samples that PM and %s get right and FM does not (TFT), N2 all "
@@ -162,39 +162,62 @@ static void add_margin_chart(diagnose_page *p, const char *title, size_t only_se
     page_set(p, chart, "value_label", json_string("mean margin"));
     page_set(p, chart, "names", places);
     page_set(p, chart, "series", list);
-    page_note(p, chart, "%s",
-              only_pair == BANG_TF
-                  ? "A negative sum says that FM is surer of its mistake than PM is of the right "
-                    "class: an average leans to the mistake."
-              : only_pair == BANG_FT
+    page_note(p, chart, "%s%s", only_pair < 0 ? "Groups by PM and FM: T right, F wrong. " : "",
+              only_pair == BANG_FT
                   ? "A positive sum says that FM is surer of the right class than PM is of its "
                     "mistake."
-              : only_pair < 0
-                  ? "Groups by PM and FM: T right, F wrong. In TF a negative sum says that FM is "
-                    "surer of its mistake than PM is of the right class: an average leans to "
-                    "the mistake."
-                  : "Both models agree in being right or wrong: the sum has the same sign.");
+                  : "In TF a negative sum says that FM is surer of its mistake than PM is of the "
+                    "right class: an average leans to the mistake.");
+}
+
+static void add_margin_table(diagnose_page *p)
+{
+    const bang_diagnosis *found = p->r->found;
+    const char *columns[1 + 3 * BANG_PAIRS] = {"set"};
+    json_t *groups = json_pack("[[si]]", "", 1);
+    for (int pair = 0; pair < BANG_PAIRS; pair++) {
+        columns[1 + 3 * pair] = "PM";
+        columns[2 + 3 * pair] = "FM";
+        columns[3 + 3 * pair] = "sum";
+        page_put(p, groups, json_pack("[si]", bang_pair_names[pair], 3));
+    }
+    json_t *table = page_table(p, "Mean margins in the groups of PM and FM.", columns,
+                               sizeof columns / sizeof *columns);
+    page_set(p, table, "groups", groups);
+    for (size_t i = 0; i < found->set_count; i++) {
+        if (!page_is_labelled(p, i))
+            continue;
+        json_t *row = page_row(p, table);
+        page_put(p, row, page_set_name(p, i));
+        for (int pair = 0; pair < BANG_PAIRS; pair++)
+            for (int which = 0; which < 3; which++) {
+                char text[PAGE_TEXT];
+                double margin = margin_of(&found->sets[i], which, pair);
+                page_say_number(text, margin, 2, PAGE_SIGN);
+                page_put(p, row, isfinite(margin) ? json_string(text) : json_null());
+            }
+    }
+    page_note(p, table,
+              "Groups by PM and FM: T right, F wrong. A dash: no such samples. Means over the "
+              "samples of the group; a group of few samples says little.");
 }
 
 void page_margins(diagnose_page *p)
 {
-    static const char *const titles[BANG_PAIRS] = {
-        "Margins where both are right (TT).",
-        "Margins where only the pre-trained model is right (TF).",
-        "Margins where only the fine-tuned model is right (FT).",
-        "Margins where both are wrong (FF)."};
-    static const int order[BANG_PAIRS] = {BANG_TF, BANG_FT, BANG_TT, BANG_FF};
     const bang_diagnosis *found = p->r->found;
     page_paragraph(p, "The margin is the probability of the true class minus the largest of the "
                       "others: positive where a model is right, and the larger the surer it is. "
-                      "Where two models disagree, their mean follows the one with the larger "
-                      "margin.");
+                      "Where two models disagree, their mean tends to follow the one with the "
+                      "larger margin.");
     if (page_labelled(p) == 1) {
         for (size_t i = 0; i < found->set_count; i++)
             if (page_is_labelled(p, i))
                 add_margin_chart(p, "Mean margins in the groups of PM and FM.", i, -1);
         return;
     }
-    for (int k = 0; k < BANG_PAIRS; k++)
-        add_margin_chart(p, titles[order[k]], PAGE_END, order[k]);
+    add_margin_chart(p, "Margins where only the pre-trained model is right (TF).", PAGE_END,
+                     BANG_TF);
+    add_margin_chart(p, "Margins where only the fine-tuned model is right (FT).", PAGE_END,
+                     BANG_FT);
+    add_margin_table(p);
 }

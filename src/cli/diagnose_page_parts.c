@@ -17,8 +17,8 @@ int page_role_color(bang_role role)
         [BANG_AVG] = PAGE_AVG,
         [BANG_OSE] = PAGE_OSE,
         [BANG_OSE_MEAN] = PAGE_OSE,
-        [BANG_PRE_SCALED] = PAGE_PRE_SCALED,
-        [BANG_FINE_SCALED] = PAGE_FINE_SCALED,
+        [BANG_PRE_SCALED] = PAGE_SKY,
+        [BANG_FINE_SCALED] = PAGE_AMBER,
         [BANG_OSE_SCALED] = PAGE_GREY,
         [BANG_OSE_SCALED_MEAN] = PAGE_GREY,
     };

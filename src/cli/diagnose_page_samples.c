@@ -4,7 +4,7 @@
 
 #include "diagnose_page.h"
 
-enum { ROWS_MOST = 500 }; /* of a table that people can still look through */
+enum { ROWS_MOST = 100 }; /* of a table that people can still look through */
 
 static json_t *class_of(const diagnose_page *p, size_t set, size_t class)
 {

@@ -3,8 +3,7 @@
 
 #include "diagnose_page.h"
 
-static const bang_role shown_roles[] = {BANG_PRE, BANG_FINE,       BANG_AVG,
-                                        BANG_OSE, BANG_OSE_SCALED, BANG_OSE_SCALED_MEAN};
+static const bang_role shown_roles[] = {BANG_PRE, BANG_FINE, BANG_AVG, BANG_OSE, BANG_OSE_SCALED};
 enum { SHOWN = sizeof shown_roles / sizeof *shown_roles };
 
 /* A column of nothing but dashes is left out. */
@@ -59,15 +58,15 @@ static void add_accuracy_chart(diagnose_page *p)
                                : "");
 }
 
-/* Up to three differences side by side, each with its test. */
+/* Up to three differences side by side, each with its test; the first table explains them. */
 static void add_differences(diagnose_page *p, const char *title, const bang_quantity *wanted,
-                            const char *const *names, size_t wanted_count)
+                            const char *const *names, int is_first)
 {
     const char *columns[1 + 2 * 3] = {"set"};
     bang_quantity quantities[3];
     size_t count = 0;
     json_t *groups = json_pack("[[si]]", "", 1);
-    for (size_t q = 0; q < wanted_count; q++) {
+    for (size_t q = 0; q < 3; q++) {
         if (!is_known(p, wanted[q]))
             continue;
         columns[1 + 2 * count] = "points";
@@ -95,11 +94,13 @@ static void add_differences(diagnose_page *p, const char *title, const bang_quan
                          : page_p(bang_diagnosis_mcnemar(&p->r->found->sets[i], first, second).p));
         }
     }
-    page_note(p, table,
-              "Differences of accuracies in percentage points. p is of McNemar's exact test on the "
-              "samples that only one of the two gets right; it belongs to one set, so the mean has "
-              "none. A difference whose interval excludes 0 is called real, any other may be "
-              "chance.");
+    if (is_first)
+        page_note(
+            p, table,
+            "Differences of accuracies in percentage points. p is of McNemar's exact test on the "
+            "samples that only one of the two gets right; it belongs to one set, so the mean has "
+            "none. A difference whose interval excludes 0 is called real, any other may be "
+            "chance.");
 }
 
 void page_accuracy(diagnose_page *p)
@@ -111,8 +112,8 @@ void page_accuracy(diagnose_page *p)
                                              "AM \u2212 calibrated OSE"};
     add_accuracies(p);
     add_accuracy_chart(p);
-    add_differences(p, "What the average gains.", first, first_names, 3);
-    add_differences(p, "What fine-tuning and calibration gain.", more, more_names, 3);
+    add_differences(p, "What the average gains.", first, first_names, 1);
+    add_differences(p, "What fine-tuning and calibration gain.", more, more_names, 0);
     if (p->r->replicates)
         page_paragraph(p,
                        "Intervals hold %g %% of %zu resamples of each set (bootstrap). All models "

@@ -90,7 +90,7 @@ static json_t *claim_of(const diagnose_page *p, const char *claim)
 static void add_rule(bang_text *because, const diagnose_page *p, const char *what)
 {
     if (p->r->replicates)
-        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes 0.",
+        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes\u00a00.",
                       100 * p->r->level, what);
     else
         bang_text_add(because, " Not decided: no intervals were computed.");
@@ -147,8 +147,9 @@ static void judge_corrections(diagnose_page *p)
                   "right (TTF): %zu.",
                   corrected, broken);
     add_sets(&because, &j, "More FFT than TTF beyond chance");
-    bang_text_add(&because, " Decided by the exact sign test (McNemar): p %s%s, to be below %.3g.",
-                  chance[0] == '<' ? "" : "= ", chance, 1 - p->r->level);
+    bang_text_add(&because,
+                  " Decided by the exact sign test (McNemar): p\u00a0%s%s, to be below\u00a0%.3g.",
+                  chance[0] == '<' ? "" : "=\u00a0", chance, 1 - p->r->level);
     add_verdict(p,
                 claim_of(p, p->has_average
                                 ? "The average corrects samples that both models get wrong more "

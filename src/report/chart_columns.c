@@ -17,14 +17,15 @@
 #define NAME_LINES 3
 
 typedef struct layout {
-    bang_plot plot;   /* its x axis is not used */
-    double slot;      /* px of one name */
-    double bar;       /* px of one column */
-    double gap;       /* px between two columns */
-    int values;       /* there is room to write them at the columns */
-    int turned;       /* names are, since a word is wider than its slot */
-    size_t every;     /* name each so many-th slot */
-    double name_room; /* height under the plot */
+    bang_plot plot;    /* its x axis is not used */
+    double slot;       /* px of one name */
+    double bar;        /* px of one column */
+    double gap;        /* px between two columns */
+    int values;        /* there is room to write them at the columns */
+    int turned;        /* names are, since a word is wider than its slot */
+    size_t every;      /* name each so many-th slot */
+    double value_room; /* under the plot, for values of columns that go down */
+    double name_room;  /* under that */
 } layout;
 
 static double slot_middle(const layout *l, size_t i)
@@ -71,8 +72,8 @@ static int fit_scale(bang_axis *axis, const bang_column_chart *chart)
         hi = fmax(hi, up);
         lo = fmin(lo, down);
     }
-    hi = fmin(hi, 1e300); /* stacks of huge values */
-    lo = fmax(lo, -1e300);
+    hi = fmin(hi, 1e305); /* stacks of huge values */
+    lo = fmax(lo, -1e305);
     if (hi - lo < 1e-290)
         hi = 1;
     bang_axis_fit_round(axis, lo, hi, 6, chart->percent);
@@ -137,7 +138,7 @@ static void fit_slots(layout *l, const bang_column_chart *chart, double right)
     double most = chart->stacked ? STACK_MOST : BAR_MOST;
     l->slot = fmin((right - l->plot.left) / count, most * beside / GROUP_SHARE + 24);
     l->slot = fmax(l->slot, fmin(WIDTH_LEAST, right) / count - l->plot.left / count);
-    l->plot.right = l->plot.left + l->slot * count;
+    l->plot.right = fmin(right, l->plot.left + l->slot * count);
     l->bar = fmin(most, l->slot * (chart->stacked ? 0.64 : GROUP_SHARE) / beside);
     l->gap = l->bar >= 8 ? 2 : l->bar >= 4 ? 1 : 0;
     l->bar -= l->gap;
@@ -264,7 +265,7 @@ static void add_slots(bang_text *out, const layout *l, const bang_column_chart *
 
 static void add_names(bang_text *out, const layout *l, const bang_column_chart *chart)
 {
-    double top = l->plot.bottom + 18;
+    double top = l->plot.bottom + l->value_room + 18;
     for (size_t i = 0; i < chart->count; i += l->every) {
         bang_draw_block name;
         if (!l->turned) {
@@ -312,9 +313,9 @@ static void draw(bang_text *out, const bang_column_chart *chart, bang_legend *le
     l.plot.top = bang_draw_title_room(&title) + legend->height + (l.values ? 14 : 6);
     l.plot.bottom = l.plot.top + PLOT_HEIGHT;
     bang_draw_wrap(&x_label, chart->x_label, 13, l.plot.right - l.plot.left, 2);
-    double foot = bang_draw_block_height(&x_label), below = l.plot.bottom + l.name_room;
-    if (l.values && l.plot.y.lo < 0)
-        below += 6;
+    l.value_room = l.values && l.plot.y.lo < 0 ? 10 : 0;
+    double foot = bang_draw_block_height(&x_label);
+    double below = l.plot.bottom + l.value_room + l.name_room;
     bang_draw_open(out, ceil(width), ceil(below + (foot > 0 ? foot + 6 : 0) + 12), chart->title);
     bang_draw_title_add(out, &title);
     bang_legend_add(out, legend, BANG_DRAW_PAD, bang_draw_title_room(&title));

@@ -7,6 +7,7 @@
 #define WIDTH_MOST 170.0
 #define NEAR 4.0 /* from a mark to its text */
 #define FURTHER 20.0
+#define FAR_MOST 5
 #define LINES 2
 
 int bang_labels_reserve(bang_labels *labels, size_t most)
@@ -49,15 +50,16 @@ bang_label bang_labels_place(bang_labels *labels, const char *text, double x, do
                              double radius)
 {
     /* Directions in the order in which they read best. */
-    static const double ways[][2] = {{1, 0},    {-1, 0},  {0, -1},    {0, 1},
-                                     {.8, -.8}, {.8, .8}, {-.8, -.8}, {-.8, .8}};
+    static const double ways[][2] = {
+        {1, 0},    {-1, 0},  {0, -1},    {0, 1},    {.8, -.8}, {.8, .8}, {-.8, -.8}, {-.8, .8},
+        {1, -.45}, {1, .45}, {-1, -.45}, {-1, .45}, {.45, -1}, {.45, 1}, {-.45, -1}, {-.45, 1}};
     bang_label label = {0}, best = {0};
     bang_labels_box taken = {0};
     double least = INFINITY, room = fmin(WIDTH_MOST, labels->right - labels->left);
     bang_draw_wrap(&label.text, text, SIZE, room / BANG_DRAW_BOLD, LINES);
     double width = fmin(room, bang_draw_text_width(text, SIZE) * BANG_DRAW_BOLD);
     double height = bang_draw_block_height(&label.text);
-    for (int far = 0; far < 4; far++) {
+    for (int far = 0; far <= FAR_MOST; far++) {
         double away = radius + NEAR + far * FURTHER;
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             double at_x = x + ways[i][0] * away, at_y = y + ways[i][1] * away;
@@ -68,7 +70,7 @@ bang_label bang_labels_place(bang_labels *labels, const char *text, double x, do
             box.top = ways[i][1] == 0 ? at_y - height / 2 : ways[i][1] > 0 ? at_y : at_y - height;
             box.right = box.left + width;
             box.bottom = box.top + height;
-            double cost = cost_of(labels, &box) + 0.01 * (double)i + 0.2 * far;
+            double cost = cost_of(labels, &box) + 0.01 * (double)i + 0.15 * far;
             if (cost >= least)
                 continue;
             least = cost;
