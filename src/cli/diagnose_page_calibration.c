@@ -20,11 +20,6 @@ static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
     return set->member[role] < 0 ? NAN : set->of[BANG_Q_ACCURACY + (int)role].value;
 }
 
-static int has_temperature(const diagnose_page *p)
-{
-    return p->r->found->has_temperature;
-}
-
 /* Both axes from and to full tens around all points. */
 static void add_limits(diagnose_page *p, json_t *chart, const json_t *list)
 {
@@ -280,18 +275,42 @@ static void add_before_after(diagnose_page *p)
                   : "");
 }
 
+/* All that is known without labels. */
+static void add_confidences(diagnose_page *p)
+{
+    static const char *const columns[] = {"set", "PM", "FM", "AM", "OSE"};
+    const bang_diagnosis *found = p->r->found;
+    json_t *table =
+        page_table(p, "Mean confidence in per cent.", columns, sizeof columns / sizeof *columns);
+    page_decimals(p, table, 1, 1);
+    for (size_t i = 0; i < found->set_count; i++) {
+        json_t *row = page_row(p, table);
+        page_put(p, row, page_set_name(p, i));
+        for (int role = BANG_PRE; role <= BANG_OSE; role++)
+            page_put(p, row,
+                     page_has_role(p, i, (bang_role)role)
+                         ? page_percent(confidence_of(&found->sets[i], (bang_role)role), 0)
+                         : json_null());
+    }
+    page_note(p, table,
+              "Confidence is the largest probability. Whether it is too large cannot be "
+              "said without labels.");
+}
+
 void page_calibration(diagnose_page *p)
 {
     size_t shown = 0;
-    if (page_labelled(p))
-        add_scatter(p);
+    if (!page_labelled(p)) {
+        add_confidences(p);
+        return;
+    }
+    add_scatter(p);
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (page_is_labelled(p, i))
             add_reliability(p, i, shown++ == 0);
     add_errors(p);
-    if (has_temperature(p)) {
+    if (p->r->found->has_temperature) {
         add_temperatures(p);
-        if (page_labelled(p))
-            add_before_after(p);
+        add_before_after(p);
     }
 }
