@@ -134,8 +134,8 @@ static json_t *alpha_chart(diagnose_page *p, const char *title)
 static void add_all_sets(diagnose_page *p, int is_ose)
 {
     const bang_diagnosis *found = p->r->found;
-    json_t *chart = alpha_chart(p, is_ose ? "Ensembles of outputs on every set."
-                                          : "Averages of weights on every set.");
+    json_t *chart = alpha_chart(p, is_ose ? "Ensembles of outputs along alpha."
+                                          : "Averages of weights along alpha.");
     int color = 0;
     for (size_t i = 0; i < found->set_count; i++) {
         alpha_path path;
@@ -210,6 +210,8 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
 {
     static const char *const names[PATHS] = {"weights, ID", "weights, OOD", "outputs, ID",
                                              "outputs, OOD"};
+    static const char *const short_names[PATHS] = {"weights", "weights", "outputs", "outputs"};
+    int one_set = page_labelled(p) == 1;
     const char *columns[1 + 2 * PATHS] = {"alpha"};
     size_t used = 0, next[PATHS] = {0};
     json_t *groups = json_pack("[[si]]", "", 1);
@@ -218,7 +220,7 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
             columns[1 + 2 * used] = "accuracy";
             columns[2 + 2 * used] = "ECE";
             used++;
-            page_put(p, groups, json_pack("[si]", names[k], 2));
+            page_put(p, groups, json_pack("[si]", (one_set ? short_names : names)[k], 2));
         }
     json_t *table = page_table(p, "Accuracy and calibration at every alpha, in per cent.", columns,
                                1 + 2 * used);
@@ -240,9 +242,10 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                 next[k]++;
         }
     }
-    page_note(p, table,
-              "OOD: the mean over the labelled sets other than the ID set that have "
-              "the alphas. ECE as above.");
+    page_note(p, table, "%sECE as above.",
+              one_set ? ""
+                      : "OOD: the mean over the labelled sets other than the ID set that have the "
+                        "alphas. ");
 }
 
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])

@@ -48,25 +48,22 @@ static void add_quantities(diagnose_page *p, const bang_set_diagnosis *set)
 {
     static const bang_quantity quantities[] = {BANG_Q_FFT,   BANG_Q_TTF, BANG_Q_TT_FF,
                                                BANG_Q_TF_FT, BANG_Q_ALL, BANG_Q_CORRECTED};
-    static const char *const names[] = {"FFT",
-                                        "TTF",
-                                        "ImproveContri TT + FF",
-                                        "ImproveContri TF + FT",
-                                        "overall improvement",
-                                        "corrected (TFT)"};
+    static const char *const names[] = {"FFT", "TTF", "TT + FF", "TF + FT", "all", "TFT"};
     enum { COUNT = sizeof quantities / sizeof *quantities };
     bang_estimate values[COUNT];
     for (size_t i = 0; i < COUNT; i++)
         values[i] = set->of[quantities[i]];
-    json_t *chart = add_columns(p, "What the groups contribute.", "share of the samples", names,
-                                values, COUNT, PAGE_AVG);
-    page_note(p, chart,
-              "FFT, the FalseFalseTrue ratio: %s is right where both models are wrong; TTF: the "
-              "reverse. ImproveContri in a group: (right ones of %s \u2212 the larger of PM's and "
-              "FM's)/n; on TT + FF that is FFT \u2212 TTF, and with TF + FT, where exactly one "
-              "model is right, it adds up to the overall improvement over the better model. "
-              "Corrected, N1/N2: %s is right where PM is and FM is not.",
-              p->third, p->third, p->third);
+    json_t *chart = add_columns(p, "What the groups contribute to the accuracy.",
+                                "share of the samples", names, values, COUNT, PAGE_AVG);
+    page_note(
+        p, chart,
+        "FFT, the FalseFalseTrue ratio: %s is right where both models are wrong; TTF: the "
+        "reverse. TT + FF, TF + FT and all: ImproveContri, (right ones of %s \u2212 the "
+        "larger of PM's and FM's)/n in the group; on TT + FF that is FFT \u2212 TTF, and with "
+        "TF + FT, where exactly one model is right, it adds up to the improvement over the "
+        "better model on all. TFT, the corrected ratio N1/N2: %s is right where PM is and FM "
+        "is not.",
+        p->third, p->third, p->third);
 }
 
 static void add_groups(diagnose_page *p, const bang_set_diagnosis *set)
