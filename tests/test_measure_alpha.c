@@ -96,7 +96,7 @@ static void test_scores(void **state)
                     {&set->ose[0], BANG_PRE}, {&set->ose[2], BANG_OSE}, {&set->ose[3], BANG_FINE}};
         for (size_t i = 0; i < sizeof same / sizeof *same; i++)
             assert_memory_equal(&same[i].score->accuracy, &of[same[i].role], sizeof *of);
-        /* Eight or nine roles, two further averages, one further ensemble. */
+        /* Only two averages and one ensemble have no role. */
         assert_int_equal(set->tally->member_count, BANG_ROLES + 3);
         for (size_t i = 0; i < GRID && s != 3; i++) {
             double p = plain_accuracy(&f->wse[s][i]), n = (double)f->wse[s][i].n;

@@ -1,7 +1,7 @@
 /* The whole diagnosis against plain loops over rows. */
 #include "diagnosis_cases.h"
 
-enum { SETS = 3, LEVELS_ROWS = 3000, REPLICATES = 20000 };
+enum { SETS = 3, ROW_DRAWS = 3000, REPLICATES = 20000 };
 
 /* The ID set, one on which PM and FM are equally good, so that either may be the better one of
  * a replicate, and one with other classes. */
@@ -264,14 +264,14 @@ static void test_average_ood(void **state)
     bang_diagnosis_free(d);
 }
 
-/* Rows drawn with replacement, set by set; values (BANG_QUANTITIES, LEVELS_ROWS) of the sets
+/* Rows drawn with replacement, set by set; values (BANG_QUANTITIES, ROW_DRAWS) of the sets
  * and, last, of the mean over OOD sets. */
 static void draw_rows(double *values[SETS + 1], const fixture *f)
 {
     static size_t rows[CASE_ROWS_MAX];
     bang_random random;
     bang_random_init(&random, 5, BANG_PURPOSE('r', 'o', 'w', 's'), 0);
-    for (size_t t = 0; t < LEVELS_ROWS; t++) {
+    for (size_t t = 0; t < ROW_DRAWS; t++) {
         double q[SETS][BANG_QUANTITIES];
         for (size_t s = 0; s < SETS; s++) {
             size_t n = f->roles[s][0].n;
@@ -281,8 +281,8 @@ static void draw_rows(double *values[SETS + 1], const fixture *f)
         }
         for (size_t i = 0; i < BANG_QUANTITIES; i++) {
             for (size_t s = 0; s < SETS; s++)
-                values[s][i * LEVELS_ROWS + t] = q[s][i];
-            values[SETS][i * LEVELS_ROWS + t] = (q[1][i] + q[2][i]) / 2;
+                values[s][i * ROW_DRAWS + t] = q[s][i];
+            values[SETS][i * ROW_DRAWS + t] = (q[1][i] + q[2][i]) / 2;
         }
     }
 }
@@ -294,7 +294,7 @@ static void test_bootstrap_is_that_of_rows(void **state)
     const fixture *f = *state;
     double *values[SETS + 1];
     for (size_t s = 0; s <= SETS; s++)
-        assert_non_null(values[s] = calloc(BANG_QUANTITIES * LEVELS_ROWS, sizeof(double)));
+        assert_non_null(values[s] = calloc(BANG_QUANTITIES * ROW_DRAWS, sizeof(double)));
     draw_rows(values, f);
     const double levels[] = {.95, 1e-9};
     for (size_t l = 0; l < 2; l++) {
@@ -308,7 +308,7 @@ static void test_bootstrap_is_that_of_rows(void **state)
                 const bang_estimate *e = s < SETS ? &d->sets[s].of[i] : &d->ood[i];
                 double grid = 1 / (double)f->roles[s < SETS ? s : 2][0].n;
                 snprintf(what, sizeof what, "set %zu, quantity %zu, level %g", s, i, levels[l]);
-                assert_interval(what, &e->interval, values[s] + i * LEVELS_ROWS, LEVELS_ROWS,
+                assert_interval(what, &e->interval, values[s] + i * ROW_DRAWS, ROW_DRAWS,
                                 REPLICATES, levels[l], grid);
             }
         /* The same predictions, so the same draws. */
@@ -442,6 +442,13 @@ static void test_without_labels(void **state)
     assert_true(d->sets[2].of[BANG_Q_AVG_OSE].interval.sd > 0);
     assert_true(isnan(d->ood[BANG_Q_AVG_SCALED].value) &&
                 isnan(d->ood_confidence[BANG_OSE_SCALED]));
+    bang_diagnosis_free(d);
+
+    /* Then those that are given are taken. */
+    options.temperature[0] = options.temperature[1] = 2;
+    d = case_diagnose(sets, SETS, &options);
+    assert_true(d->has_temperature && !d->fitted);
+    assert_true(d->sets[2].of[BANG_Q_ACCURACY + BANG_OSE_SCALED].interval.sd > 0);
     bang_diagnosis_free(d);
 }
 
