@@ -862,7 +862,7 @@ def check_identities(found):
                   f"temperature lowers the NLL of {role}")
         for role, curves in s["reliability"].items():
             for kind, bins in curves.items():
-                holds(sum(b["count"] for b in bins) == n, f"{kind} bins of {role} sum to n")
+                holds(bins is None or sum(b["count"] for b in bins) == n, f"{kind} bins of {role} sum to n")
         for role in s["ece"]:
             holds(s["ece"][role] <= s["rms"][role] + 1e-12 <= s["mce"][role] + 2e-12,
                   f"ECE <= RMS <= MCE of {role}")

@@ -30,6 +30,7 @@ GROUPS = ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT", "FFF")
 DIFFERENCES = (("avg", "pre"), ("avg", "fine"), ("avg", "ose"), ("fine", "pre"),
                ("calibrated_ose", "ose"), ("avg", "calibrated_ose"))
 FOUR = ("pre", "fine", "avg", "ose")
+CURVES = FOUR + ("pre_calibrated", "fine_calibrated")
 RESAMPLES = 4000  # of the bootstrap here
 
 
@@ -203,7 +204,8 @@ def equal_mass(confidence, right, count, sure):
     """Samples of one confidence share their accuracy. Bins with their ends, and how many
     samples around cuts may be equal or not."""
     order = np.argsort(confidence, kind="stable")
-    c, r = confidence[order], right[order].astype(float)
+    c = confidence[order]
+    r = np.full(len(c), math.nan) if right is None else right[order].astype(float)
     cluster = np.concatenate([[0], np.cumsum(np.diff(c) > 1e-12 * c[1:])])
     size = np.bincount(cluster)
     shared = (np.bincount(cluster, r) / size)[cluster]
@@ -212,7 +214,7 @@ def equal_mass(confidence, right, count, sure):
         n = len(part)
         bins.append((n, c[part].mean() if n else math.nan, shared[part].mean() if n else math.nan,
                      c[part[0]] if n else math.nan, c[part[-1]] if n else math.nan))
-        if start and n and cluster[start - 1] == cluster[start]:
+        if right is not None and start and n and cluster[start - 1] == cluster[start]:
             there = cluster == cluster[start]
             settled = sure[order][there].all() and len(set(c[there])) == 1
             mixed = 0 < r[there].sum() < there.sum()
@@ -265,6 +267,8 @@ def fitted_temperature(z, labels):
         variance = (p * d * d).sum(axis=1) - mean ** 2
         return (mean - d[rows, labels]).mean(), variance.mean()
 
+    if np.ptp(z, axis=1).max() == 0:  # the same at every T: left as it is
+        return 1.0, False
     if slope(1 / COLDEST)[0] <= 0:
         return COLDEST, True
     if slope(1 / HOTTEST)[0] >= 0:
@@ -470,6 +474,7 @@ class Set:
             roles["calibrated_ose"] = Member(w[0] * scaled[0] + w[1] * scaled[1], log_softmax(
                 w[0] * scaled[0] + w[1] * scaled[1]), models)
             roles["calibrated_ose_probabilities"] = of_probabilities(scaled, w)
+        self.temperature = dict(zip(("pre", "fine"), temperatures or ()))
         self.roles = {name: score(m, self.labels) for name, m in roles.items()}
         return self.roles
 
@@ -486,27 +491,56 @@ def calibration_part(data, case):
     out = {key: {} for key in ("ece", "mce", "rms", "ece_equal_mass", "mce_equal_mass",
                                "rms_equal_mass", "reliability")}
     for role, m in data.roles.items():
+        model = role.replace("_calibrated", "")
+        itself = role in FOUR or data.temperature.get(model) == 1  # a temperature of 1 is none
         bins, doubt = equal_width(m.confidence, m.right, count)
         doubt += int(m.doubt.sum())
         found = measures(bins, data.n)
         ends = [(b / count, (b + 1) / count) for b in range(count)]
-        curve = {"equal_width": Anything if doubt else bins_json(bins, ends)}
+        curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
         for key in ("ece", "mce", "rms"):
             # a root: an error of 1e-16 in its square is 1e-8 where it is 0
             room = 1e-8 if key == "rms" else 1e-12
             out[key][role] = Anything if doubt else near(found[key], 1e-9, room)
-        if role in FOUR:
+        if itself:
             constant = np.ptp(m.logp, axis=1) == 0
             sure = (m.confidence == 1) | constant if data.classes > 2 else constant | True
             bins, doubt = equal_mass(m.confidence, m.right, count, sure)
             doubt += int(m.doubt.sum())
             found = measures([b[:3] for b in bins], data.n)
-            for key in ("ece", "mce", "rms"):
+            for key in ("ece", "mce", "rms") if role in FOUR else ():
                 out[key + "_equal_mass"][role] = Anything if doubt else near(
                     found[key], 1e-9, 1e-8 if key == "rms" else 1e-12)
             curve["equal_mass"] = Anything if doubt else bins_json([b[:3] for b in bins],
                                                                    [b[3:] for b in bins])
-        if role in FOUR + ("pre_calibrated", "fine_calibrated"):
+        if role in CURVES:
+            out["reliability"][role] = curve
+    return out
+
+
+def unlabelled_part(data, case):
+    """What has no value without labels; bins say only how confident a model is."""
+    nothing, roles = dict.fromkeys, list(data.roles)
+    out = {key: nothing(roles) for key in ("ece", "mce", "rms")}
+    out.update({key + "_equal_mass": nothing(FOUR) for key in ("ece", "mce", "rms")})
+    out.update(nothing(("false_false_true", "true_true_false", "improvement", "corrected_ratio",
+                        "calibrated_ose")))
+    out["groups"] = nothing(GROUPS)
+    out["improve_contribution"] = nothing(("tt_ff", "tf_ft", "all"))
+    out["margin"] = {name: nothing(PAIRS) for name in ("pre", "fine", "avg", "sum")}
+    out["differences"] = [{"first": first, "second": second, "value": None, "low": None,
+                           "high": None, "standard_error": None, "mcnemar": None}
+                          for first, second in DIFFERENCES]
+    count, out["reliability"] = case.get("bins", 15), {}
+    for role in roles:
+        confidence = data.roles[role].confidence
+        bins, doubt = equal_width(confidence, None, count)
+        ends = [(b / count, (b + 1) / count) for b in range(count)]
+        curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
+        if role in FOUR:
+            bins, _ = equal_mass(confidence, None, count, None)
+            curve["equal_mass"] = bins_json([b[:3] for b in bins], [b[3:] for b in bins])
+        if role in CURVES:
             out["reliability"][role] = curve
     return out
 
@@ -574,6 +608,8 @@ def differences_part(roles, n, intervals, with_test=True):
     out = []
     for first, second in DIFFERENCES:
         if first not in roles or second not in roles:
+            out.append({"first": first, "second": second, "value": None, "low": None, "high": None,
+                        "standard_error": None})
             continue
         a, b = roles[first], roles[second]
         doubt = int((a.doubt | b.doubt).sum())
@@ -654,7 +690,10 @@ def set_diagnosis(data, case, temperatures, random):
     data.balanced_alpha = 1 / (1 + tau)
     settled = data.balance_settled
     out["balance"] = {"temperature": near(tau, 1e-8) if settled else Anything,
-                      "alpha": near(1 / (1 + tau), 1e-8) if settled else Anything}
+                      "alpha": near(1 / (1 + tau), 1e-8) if settled else Anything,
+                      "at_limit": at_limit if settled else Anything}
+    if not labelled:
+        out.update(unlabelled_part(data, case))
     if labelled:
         out.update(calibration_part(data, case))
         out.update(groups_part(data))
@@ -668,7 +707,7 @@ def set_diagnosis(data, case, temperatures, random):
         out["intervals"] = intervals
         out["differences"] = differences_part(roles, data.n, differences)
     if data.at:
-        alphas = dict(data.at) | {0.0: data.pre, 1.0: data.fine}
+        alphas = {0.0: data.pre, 1.0: data.fine} | data.at
         data.wse = [(a, of_logits(alphas[a])) for a in sorted(alphas)]
         out["averages"] = alpha_scores(data, case, data.wse, random)
     if case.get("alphas"):
@@ -693,6 +732,8 @@ def average_ood(sets, found, case):
         values = [get(f) for f in found]
         if any(v is Anything for v in values):
             return Anything
+        if any(v is None for v in values):
+            return None
         values = [v.value if isinstance(v, Near) else v for v in values]
         return near(sum(values) / len(values))
 
@@ -825,6 +866,7 @@ def curve_part(case, found):
     def leverage(at):
         return (np.linalg.solve(r.T, vector(at).T) ** 2).sum(axis=0)
 
+    t_level = student_quantile((1 + level) / 2, n - 3) if n > 3 else math.nan
     room = {"relative": 1e-9, "absolute": 1e-10}
     out = {"n": n, "coefficients": [near(v, 1e-7, 1e-9) for v in c], "level": level,
            "r_squared": near(1 - rss / total if total else math.nan, **room),
@@ -840,12 +882,16 @@ def curve_part(case, found):
             "name": name, "fine": near(at), "avg": near(value), "predicted": near(predicted, **room),
             "residual": near(value - predicted, **room), "standard_error": near(error, 1e-9, 1e-9),
             "p": near(2 * student(-t, n - 3), 1e-7) if n > 3 and error > 1e-9 else Anything,
+            "low": near(predicted - t_level * error, 1e-8, 1e-9),
+            "high": near(predicted + t_level * error, 1e-8, 1e-9),
             "extrapolated": bool(at < x.min() or at > x.max())})
     at = np.array(found["curve"]["band"]["fine"], float)
-    half = student_quantile((1 + level) / 2, n - 3) * s * np.sqrt(leverage(at)) if n > 3 else \
-        np.full(len(at), math.nan)
+    half = t_level * s * np.sqrt(leverage(at))
+    ends = [pair[0] for pair in points.values()]
+    if at[0] != min(ends) or at[-1] != max(ends) or (np.diff(at) <= 0).any():
+        at = np.full(len(at), math.nan)
     line = np.stack([np.ones_like(at), at, at * at], axis=1) @ c
-    out["band"] = {"fine": [Anything] * len(at), "avg": [near(v, **room) for v in line],
+    out["band"] = {"fine": [near(v, 0, 0) for v in at], "avg": [near(v, **room) for v in line],
                    "low": [near(v, 1e-8, 1e-9) for v in line - half],
                    "high": [near(v, 1e-8, 1e-9) for v in line + half]}
     return out
@@ -897,7 +943,7 @@ def differences(expected, found, where=""):
     if expected is Anything:
         return []
     if expected is None:
-        return [] if found is None else [f"{where}: {found!r} instead of null"]
+        return [] if found is None else [f"{where}: {str(found)[:80]} instead of null"]
     if isinstance(expected, dict):
         if not isinstance(found, dict):
             return [f"{where}: {found!r} instead of an object"]

@@ -138,8 +138,9 @@ static int from_file(diagnose_subset *out, const char *path, const diagnose_name
     return rc;
 }
 
-int diagnose_subset_read(diagnose_subset *out, const char *what, const char *beside,
-                         const diagnose_names *names, size_t outputs, const char *model, cli *c)
+int diagnose_subset_read(diagnose_subset *out, const char *what, const char *where,
+                         const char *beside, const diagnose_names *names, size_t outputs,
+                         const char *model, cli *c)
 {
     bang_error err = {0};
     int rc;
@@ -158,7 +159,7 @@ int diagnose_subset_read(diagnose_subset *out, const char *what, const char *bes
                        "one class: with it alone every answer is right: name "
                        "two or more");
     if (rc < 0)
-        cli_problem(c, "--classes %.200s: %s", what, err.message);
+        cli_problem(c, "%s %.200s: %s", where, what, err.message);
     out->given = rc == 0;
     return rc < 0 ? -1 : 0;
 }

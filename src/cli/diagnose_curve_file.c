@@ -24,6 +24,7 @@ typedef struct row_files {
     diagnose_tables tables;
     diagnose_subset subset;
     bang_label *labels;
+    bang_numbered how; /* labels were taken */
 } row_files;
 
 static void row_release(row_files *f)
@@ -38,10 +39,9 @@ static void row_release(row_files *f)
 
 /* Opens the files of one row; -1 if something is wrong. look: also into the numbers. */
 static int row_open(row_files *f, const struct diagnose_curve_files *files,
-                    const bang_curve_row *row, int look, bang_text *notes, cli *c)
+                    const bang_curve_row *row, int look, cli *c)
 {
-    size_t left_out;
-    char set[200];
+    char where[200];
     *f = (row_files){.label_path = bang_path_beside(files->path, row->labels)};
     f->paths[0] = bang_path_beside(files->path, row->fine);
     f->paths[1] = bang_path_beside(files->path, row->avg);
@@ -49,14 +49,14 @@ static int row_open(row_files *f, const struct diagnose_curve_files *files,
         cli_problem(c, "out of memory");
         return -1;
     }
-    snprintf(set, sizeof set, "%.150s, line %zu", files->path, row->line);
+    snprintf(where, sizeof where, "%.150s: line %zu: classes", files->path, row->line);
     int rc = diagnose_tables_open(&f->tables, (const char *const *)f->paths, 2, c), has_subset = 1;
     if (f->tables.outputs)
-        has_subset = diagnose_subset_read(&f->subset, row->classes, files->path, &files->names,
-                                          f->tables.outputs, f->tables.model, c) == 0;
-    if (diagnose_labels_read(&f->labels, &left_out, f->label_path, &f->tables,
-                             has_subset ? &f->subset : NULL, files->options.label_numbers, set,
-                             notes, c) < 0)
+        has_subset =
+            diagnose_subset_read(&f->subset, row->classes, where, files->path, &files->names,
+                                 f->tables.outputs, f->tables.model, c) == 0;
+    if (diagnose_labels_read(&f->labels, &f->how, f->label_path, &f->tables,
+                             has_subset ? &f->subset : NULL, files->options.label_numbers, c) < 0)
         rc = -1;
     if (look && diagnose_tables_check(&f->tables, diagnose_subset_columns(&f->subset),
                                       files->options.probabilities, c) < 0)
@@ -68,14 +68,31 @@ static int row_open(row_files *f, const struct diagnose_curve_files *files,
 static int look_at_files(diagnose_curve *curve, cli *c)
 {
     const bang_curve_rows *rows = &curve->files->rows;
+    size_t doubtful = 0, less = 0, doubtful_line = 0, less_line = 0;
     int rc = 0;
     for (size_t i = 0; i < rows->count; i++) {
         row_files f;
-        if (row_open(&f, curve->files, &rows->rows[i], 1, &curve->notes, c) < 0)
+        if (row_open(&f, curve->files, &rows->rows[i], 1, c) < 0)
             rc = -1;
         curve->rows += f.tables.rows;
+        if (f.how.doubtful && doubtful++ == 0)
+            doubtful_line = rows->rows[i].line;
+        if (f.how.left_out && less++ == 0)
+            less_line = rows->rows[i].line;
         row_release(&f);
     }
+    if (doubtful)
+        bang_text_add(
+            &curve->notes,
+            "%.200s: in %zu of %zu rows, line %zu the first, labels are taken as places in "
+            "the subset; they could be outputs of the model, too: --label-numbers "
+            "outputs\n",
+            curve->files->path, doubtful, rows->count, doubtful_line);
+    if (less)
+        bang_text_add(&curve->notes,
+                      "%.200s: in %zu of %zu rows, line %zu the first, samples are left out: their "
+                      "labels are none of the classes\n",
+                      curve->files->path, less, rows->count, less_line);
     return rc;
 }
 
@@ -247,14 +264,12 @@ int diagnose_curve_run(diagnose_curve *curve, const diagnose_curve_options *opti
     how.cancel = options->cancel;
     for (size_t i = 0; rc == 0 && i < rows->count; i++) {
         cli found = {.command = "diagnose"};
-        bang_text notes = {0}; /* were taken when it was looked at */
         row_files f;
-        rc = row_open(&f, curve->files, &rows->rows[i], 0, &notes, &found);
+        rc = row_open(&f, curve->files, &rows->rows[i], 0, &found);
         rc = rc < 0 ? fail_first(&found, err)
                     : row_score(&rows->rows[i], &f, curve->files->options.probabilities, &how, err);
         part.before += f.tables.rows;
         row_release(&f);
-        bang_text_release(&notes);
         bang_text_release(&found.problems);
     }
     return rc < 0 ? rc : average(curve, err);

@@ -11,6 +11,7 @@ struct diagnose_parts {
     diagnose_tables tables;
     diagnose_subset subset;
     bang_label *labels; /* (rows), or NULL */
+    bang_numbered how;  /* labels were taken */
     bang_logits *at;    /* (at_count) */
     size_t named;       /* of the input's class_names: how many are there */
 };
@@ -122,6 +123,16 @@ static void add_notes(bang_text *notes, const diagnose_input *in,
                       request->name);
     if (!request->labels)
         bang_text_add(notes, "%.200s: no --labels: confidence and agreement only\n", request->name);
+    if (in->parts->how.doubtful)
+        bang_text_add(notes,
+                      "%.200s: labels are taken as places in the subset, 0 to %zu; they could be "
+                      "outputs of the model, too: --label-numbers outputs\n",
+                      request->name, in->classes - 1);
+    if (in->left_out)
+        bang_text_add(notes,
+                      "%.200s: %zu of %zu rows are left out: their labels are none of the %zu "
+                      "classes\n",
+                      request->name, in->left_out, in->rows, in->classes);
     if (strcmp(request->pre, request->fine) == 0)
         bang_text_add(notes, "%.200s: --pre and --fine are one file\n", request->name);
     if (request->avg &&
@@ -135,7 +146,7 @@ static int check_names(const diagnose_names *names, const diagnose_tables *table
     if (names->of.count == 0 || names->of.count == tables->outputs)
         return 0;
     cli_problem(c,
-                "--class-names %.200s: has %zu names, but %.200s has %zu outputs: a line for each "
+                "--class-names %.200s: has %zu lines, but %.200s has %zu outputs: a line for each "
                 "output is needed",
                 names->path, names->of.count, tables->model, tables->outputs);
     return -1;
@@ -143,8 +154,7 @@ static int check_names(const diagnose_names *names, const diagnose_tables *table
 
 /* Opens the files of one set and looks at each; -1 if something is wrong. */
 static int open_parts(diagnose_input *in, const diagnose_set_request *request,
-                      const diagnose_names *names, const diagnose_input_options *options,
-                      bang_text *notes, cli *c)
+                      const diagnose_names *names, const diagnose_input_options *options, cli *c)
 {
     diagnose_tables *tables = &in->parts->tables;
     diagnose_subset *subset = &in->parts->subset;
@@ -154,14 +164,14 @@ static int open_parts(diagnose_input *in, const diagnose_set_request *request,
     if (tables->outputs) {
         if (check_names(names, tables, c) < 0)
             rc = -1;
-        has_subset = diagnose_subset_read(subset, request->classes, NULL, names, tables->outputs,
-                                          tables->model, c) == 0;
+        has_subset = diagnose_subset_read(subset, request->classes, "--classes", NULL, names,
+                                          tables->outputs, tables->model, c) == 0;
     }
     if (request->labels &&
-        diagnose_labels_read(&in->parts->labels, &in->left_out, request->labels, tables,
-                             has_subset ? subset : NULL, options->label_numbers, request->name,
-                             notes, c) < 0)
+        diagnose_labels_read(&in->parts->labels, &in->parts->how, request->labels, tables,
+                             has_subset ? subset : NULL, options->label_numbers, c) < 0)
         rc = -1;
+    in->left_out = in->parts->how.left_out;
     if (diagnose_tables_check(tables, diagnose_subset_columns(subset), options->probabilities, c) <
         0)
         rc = -1;
@@ -180,7 +190,7 @@ static int open_set(bang_diagnosis_set *set, diagnose_input *in,
         cli_problem(c, "out of memory");
         return -1;
     }
-    if (open_parts(in, request, names, options, notes, c) < 0)
+    if (open_parts(in, request, names, options, c) < 0)
         return -1;
     fill(set, in, request, options->probabilities);
     add_notes(notes, in, request);

@@ -27,10 +27,11 @@ typedef struct diagnose_subset {
 } diagnose_subset;
 
 /* what: a list, or the path of a file, beside the file `beside` where that is not NULL; NULL or
- * "": all outputs. The model, whose file is `model`, has so many outputs. -1 if something is
- * wrong. The caller releases out in any case. */
-int diagnose_subset_read(diagnose_subset *out, const char *what, const char *beside,
-                         const diagnose_names *names, size_t outputs, const char *model, cli *c);
+ * "": all outputs. where begins what is said: "--classes". The model, whose file is `model`, has so
+ * many outputs. -1 if something is wrong. The caller releases out in any case. */
+int diagnose_subset_read(diagnose_subset *out, const char *what, const char *where,
+                         const char *beside, const diagnose_names *names, size_t outputs,
+                         const char *model, cli *c);
 void diagnose_subset_release(diagnose_subset *subset);
 /* The columns of bang_logits: NULL for all outputs. */
 const bang_class_outputs *diagnose_subset_columns(const diagnose_subset *subset);
@@ -51,11 +52,11 @@ int diagnose_tables_check(const diagnose_tables *tables, const bang_class_output
                           int probabilities, cli *c);
 
 /* Labels of the rows of tables, as classes: *out, (rows), which the caller frees. subset NULL: it
- * could not be read, and labels are not numbered. set begins the notes. -1 if something is
+ * could not be read, and labels are not numbered, as if the tables are none. -1 if something is
  * wrong. */
-int diagnose_labels_read(bang_label **out, size_t *left_out, const char *path,
+int diagnose_labels_read(bang_label **out, bang_numbered *how, const char *path,
                          const diagnose_tables *tables, const diagnose_subset *subset,
-                         bang_numbers numbers, const char *set, bang_text *notes, cli *c);
+                         bang_numbers numbers, cli *c);
 
 /* Says what was collected in from through to, except what it says already, and releases it. */
 void diagnose_problems_move(cli *to, cli *from);

@@ -93,21 +93,6 @@ int diagnose_tables_check(const diagnose_tables *tables, const bang_class_output
     return rc;
 }
 
-static void note_numbers(const bang_numbered *how, size_t rows, const bang_class_outputs *columns,
-                         const char *set, bang_text *notes)
-{
-    if (how->doubtful)
-        bang_text_add(notes,
-                      "%.200s: labels are taken as places in the subset, 0 to %zu; they could be "
-                      "outputs of the model, too: --label-numbers outputs\n",
-                      set, columns->classes - 1);
-    if (how->left_out)
-        bang_text_add(notes,
-                      "%.200s: %zu of %zu rows are left out: their labels are none of the %zu "
-                      "classes\n",
-                      set, how->left_out, rows, columns->classes);
-}
-
 /* What is wrong with them, without the file's name. */
 static int number(bang_label **out, bang_numbered *how, const bang_array *labels,
                   const diagnose_tables *tables, const diagnose_subset *subset,
@@ -126,28 +111,22 @@ static int number(bang_label **out, bang_numbered *how, const bang_array *labels
                               numbers, err);
 }
 
-int diagnose_labels_read(bang_label **out, size_t *left_out, const char *path,
+int diagnose_labels_read(bang_label **out, bang_numbered *how, const char *path,
                          const diagnose_tables *tables, const diagnose_subset *subset,
-                         bang_numbers numbers, const char *set, bang_text *notes, cli *c)
+                         bang_numbers numbers, cli *c)
 {
     bang_array labels;
-    bang_numbered how = {0};
     bang_error err = {0};
     *out = NULL;
-    *left_out = 0;
-    if (bang_npy_read(&labels, path, &err) < 0) {
+    *how = (bang_numbered){0};
+    int rc = bang_npy_read(&labels, path, &err);
+    if (rc < 0) {
         cli_problem(c, "%s", err.message);
-        return -1;
-    }
-    int rc = 0;
-    if (subset && tables->outputs) {
-        rc = number(out, &how, &labels, tables, subset, numbers, &err);
+    } else if (subset && tables->rows > 0 && tables->outputs > 1) {
+        rc = number(out, how, &labels, tables, subset, numbers, &err);
         if (rc < 0)
             cli_problem(c, "%.200s: %s", path, err.message);
-        else if (subset->given)
-            note_numbers(&how, labels.count, &subset->outputs, set, notes);
     }
-    *left_out = how.left_out;
     bang_array_release(&labels);
     return rc < 0 ? -1 : 0;
 }

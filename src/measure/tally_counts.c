@@ -2,7 +2,7 @@
 
 #include "measure/tally.h"
 
-enum { PLAIN_MEMBERS = 12, FIRST_SLOTS = 1024 };
+enum { PLAIN_MEMBERS = 12, FIRST_SLOTS = 64 };
 
 int bang_counts_init(bang_counts *counts, size_t members, bang_error *err)
 {
