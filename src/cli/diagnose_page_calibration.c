@@ -233,7 +233,7 @@ static void add_temperatures(diagnose_page *p)
     page_paragraph(p,
                    "A calibrated model divides its logits by its temperature before the softmax; "
                    "no prediction changes. Above 1 a model becomes less sure, below 1 surer. %s",
-                   found->set_count > 1
+                   page_labelled(p) > 1
                        ? "The table shows whether temperatures from one set mend the others."
                    : found->fitted ? "Fitted and judged on the same samples they look better than "
                                      "they would on others."
@@ -276,7 +276,7 @@ static void add_before_after(diagnose_page *p)
         }
     }
     page_note(p, table, "The gap is mean confidence minus accuracy: positive is over-confident.%s",
-              found->fitted && found->set_count > 1
+              found->fitted && page_labelled(p) > 1
                   ? " On the set of the fit it should nearly vanish; what remains elsewhere "
                     "is what calibration in distribution cannot mend."
                   : "");

@@ -28,6 +28,7 @@ static json_t *add_columns(diagnose_page *p, const char *title, const char *labe
         page_put(p, high, bang_json_number(values[i].interval.high));
         intervals &= isfinite(values[i].interval.low) != 0;
     }
+    page_set(p, series, "name", page_string(p->r->found->sets[only_set(p)].name));
     page_set(p, series, "values", heights);
     page_set(p, series, "color", json_integer(color));
     if (intervals) {
