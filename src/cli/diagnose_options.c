@@ -36,6 +36,9 @@ int diagnose_read_set(void *request, const char *value, bang_error *err)
 int diagnose_read_field(void *field, const char *value, bang_error *err)
 {
     const diagnose_field *f = field;
+    /* as from a variable that was never set: not the same as an option that was not given */
+    if (!*value)
+        return bang_fail(err, BANG_EUSAGE, "is empty: give a value, or leave the option out");
     diagnose_block *block = last_block(f->request, err);
     if (!block)
         return err->code;
