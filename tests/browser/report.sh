@@ -82,5 +82,7 @@ damaged() {
 }
 damaged 'another number' 's|>97.1</td>|>97.2</td>|'
 damaged 'a message on the console' "s|^'use strict';|&console.warn('hello');|"
+damaged 'another value of a column' 's|^TT + FF: 0.4% |TT + FF: 0.5% |'
+damaged 'a column that is too short' 's|height="199.50"|height="190.50"|'
 damaged 'a chart that cannot be read' 's|data-points="\[|&[|'
 exit $failed
