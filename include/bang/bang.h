@@ -8,6 +8,7 @@
 #define BANG_BANG_H
 
 #include "bang/base/arena.h"
+#include "bang/base/csv.h"
 #include "bang/base/digest.h"
 #include "bang/base/error.h"
 #include "bang/base/file.h"
@@ -41,9 +42,11 @@
 #include "bang/lab/lab.h"
 #include "bang/measure/calibration.h"
 #include "bang/measure/curve.h"
+#include "bang/measure/curve_rows.h"
 #include "bang/measure/diagnosis.h"
 #include "bang/measure/logits.h"
 #include "bang/measure/statistics.h"
+#include "bang/measure/subset.h"
 #include "bang/measure/tally.h"
 #include "bang/measure/temperature.h"
 #include "bang/model/conversion.h"

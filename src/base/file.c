@@ -45,6 +45,17 @@ char *bang_path_join(const char *folder, const char *name)
     return path;
 }
 
+char *bang_path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    if (name[0] == '/' || !slash)
+        return strdup(name);
+    char *folder = strndup(path, (size_t)(slash - path) + 1);
+    char *out = folder ? bang_path_join(folder, name) : NULL;
+    free(folder);
+    return out;
+}
+
 /* folder/NAME -> folder/.NAME.bang-part; the caller frees. */
 static char *part_name(const char *target)
 {

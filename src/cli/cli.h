@@ -94,6 +94,13 @@ int cli_columns(void);
 /* 1 if the locale of the environment is one of UTF-8. */
 int cli_is_utf8(void);
 
+/* Names come from files: what could steer a terminal is printed as '?'. */
+void cli_print_clean(const char *s);
+/* The same in so many columns: a long name loses its beginning, which tells less than its end. */
+void cli_print_name(const char *name, size_t width);
+/* Characters of UTF-8. */
+size_t cli_characters(const char *s);
+
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
@@ -114,5 +121,6 @@ int cmd_inspect(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_average(int argc, char **argv);
+int cmd_diagnose(int argc, char **argv);
 
 #endif

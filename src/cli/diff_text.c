@@ -7,44 +7,6 @@
 
 enum { VALUE = 10 }; /* columns of a number */
 
-static size_t characters(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
-}
-
-/* Names come from files: what could steer a terminal is shown as '?'. */
-static void print_clean(const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-        if (c == 0xC2 && next >= 0x80 && next < 0xA0)
-            s++;
-        else if (c >= 0x20 && c != 0x7F) {
-            putchar(c);
-            continue;
-        }
-        putchar('?');
-    }
-}
-
-/* The end of a name tells more than its beginning. */
-static void print_name(const char *name, size_t width)
-{
-    const char *dots = cli_is_utf8() ? "…" : "...";
-    size_t size = characters(name), mark = characters(dots);
-    if (size > width) {
-        for (size_t skip = size - (width - mark); skip; name++)
-            skip -= ((unsigned char)name[1] & 0xC0) != 0x80;
-        fputs(dots, stdout);
-        size = width;
-    }
-    print_clean(name);
-    printf("%*s", (int)(width - size), "");
-}
-
 static void format_number(char out[32], double value)
 {
     snprintf(out, 32, isnan(value) ? "-" : "%.4g", value);
@@ -93,7 +55,7 @@ static void print_chart(const diff_result *r)
     double most = 0;
     for (size_t i = 0; i < r->found.layer_count; i++) {
         const bang_layer_change *layer = r->layers[i];
-        size_t size = characters(layer->name);
+        size_t size = cli_characters(layer->name);
         names = size > names ? size : names;
         most = fmax(most, layer->change.relative_change); /* a NaN loses */
     }
@@ -103,7 +65,7 @@ static void print_chart(const diff_result *r)
     for (size_t i = 0; i < r->found.layer_count; i++) {
         const bang_change *change = &r->layers[i]->change;
         char value[32];
-        print_name(r->layers[i]->name, names);
+        cli_print_name(r->layers[i]->name, names);
         fputs("  ", stdout);
         print_bar(most > 0 && change->relative_change > 0 ? change->relative_change / most : 0,
                   width);
@@ -122,7 +84,7 @@ static void print_tensor(const bang_tensor_change *tensor)
     format_number(numbers[3], change->max_abs);
     for (int i = 0; i < 4; i++)
         printf("%*s  ", VALUE, numbers[i]);
-    print_clean(tensor->a->name);
+    cli_print_clean(tensor->a->name);
     if (change->not_finite)
         printf("  (NaN or infinite: %llu of %llu)", (unsigned long long)change->not_finite,
                (unsigned long long)change->count);
@@ -196,7 +158,7 @@ static void print_only(const diff_request *request, const char *title,
     if (count)
         printf("\n%s\n", title);
     for (size_t i = 0; i < shown; i++) {
-        print_clean(entries[i]->name);
+        cli_print_clean(entries[i]->name);
         puts("");
     }
     print_rest(shown, count);
@@ -218,7 +180,7 @@ void diff_print(const diff_request *request, const diff_result *r)
     if (d->different_count)
         puts("\nNot compared");
     for (size_t i = 0; i < shown; i++) {
-        print_clean(d->different[i].a->name);
+        cli_print_clean(d->different[i].a->name);
         printf(": %s\n", d->different[i].why);
     }
     print_rest(shown, d->different_count);

@@ -14,6 +14,8 @@ static const struct {
     {"zeroshot", "a classification head from class names, by a CLIP's text tower", cmd_zeroshot},
     {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
     {"average", "combine checkpoints of any architecture into a more robust one", cmd_average},
+    {"diagnose", "why an average helps, from logits: groups, calibration, margins, intervals",
+     cmd_diagnose},
     {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff},
     {"inspect", "what a checkpoint holds: layout, tensors, statistics", cmd_inspect},
     {"convert", "a checkpoint in another layout, number type or format", cmd_convert},

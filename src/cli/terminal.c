@@ -1,4 +1,4 @@
-/* Progress bars and signals. */
+/* Names of any kind, progress bars and signals. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +50,42 @@ int cli_is_utf8(void)
                    strstr(value, "utf-8");
     }
     return 0;
+}
+
+size_t cli_characters(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xC0) != 0x80;
+    return n;
+}
+
+void cli_print_clean(const char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        if (c == 0xC2 && next >= 0x80 && next < 0xA0)
+            s++;
+        else if (c >= 0x20 && c != 0x7F) {
+            putchar(c);
+            continue;
+        }
+        putchar('?');
+    }
+}
+
+void cli_print_name(const char *name, size_t width)
+{
+    const char *dots = cli_is_utf8() ? "…" : "...";
+    size_t size = cli_characters(name), mark = cli_characters(dots);
+    if (size > width) {
+        for (size_t skip = size - (width - mark); skip; name++)
+            skip -= ((unsigned char)name[1] & 0xC0) != 0x80;
+        fputs(dots, stdout);
+        size = width;
+    }
+    cli_print_clean(name);
+    printf("%*s", (int)(width - size), "");
 }
 
 /* May be called by several threads: a torn bar is redrawn a tenth of a second

@@ -1,127 +1,32 @@
-/* A CSV of pictures and labels, by RFC 4180: commas, records end with a line break
- * of any system, a field in quotes may hold both, and a quote within is doubled. */
+/* A CSV of pictures and labels. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "bang/base/csv.h"
 #include "bang/base/file.h"
 #include "data/images.h"
 
-enum { FIELDS_MAX = 256, SAID = 5 };
-
-/* What is being read. Fields are cut out of the text in place. */
-typedef struct reader {
-    char *at;
-    size_t line;  /* of the next character */
-    size_t began; /* line where the record began */
-    size_t count;
-    char *fields[FIELDS_MAX];
-} reader;
-
-/* What is wrong: the first few lines are said, all are counted. */
-typedef struct problems {
-    size_t count;
-    size_t lines[SAID + 1]; /* rising */
-    char what[SAID + 1][160];
-} problems;
-
-static void BANG_PRINTF(3, 4) note(problems *p, size_t line, const char *format, ...)
+/* Which field of the header has one of the names, the first names first; or -1. */
+static int find_column(const bang_csv *csv, const char *const names[], size_t count)
 {
-    size_t said = p->count < SAID ? p->count : SAID, at = said;
-    p->count++;
-    while (at > 0 && p->lines[at - 1] > line)
-        at--;
-    /* What moves behind the last place is not said. */
-    memmove(p->lines + at + 1, p->lines + at, (SAID - at) * sizeof *p->lines);
-    memmove(p->what + at + 1, p->what + at, (SAID - at) * sizeof *p->what);
-    va_list args;
-    va_start(args, format);
-    p->lines[at] = line;
-    vsnprintf(p->what[at], sizeof p->what[at], format, args);
-    va_end(args);
-    bang_text_flatten(p->what[at]); /* a field may hold line breaks */
-}
-
-/* A field in quotes, from behind the first one: its end is terminated and *ended the
- * place behind the closing quote, or NULL if there is none. */
-static char *quoted(reader *r, char **ended)
-{
-    char *to = r->at, *begin = to;
-    for (char *from = r->at; *from; from++) {
-        if (*from == '"' && from[1] != '"') {
-            *to = '\0';
-            *ended = from + 1;
-            return begin;
-        }
-        r->line += *from == '\n';
-        from += *from == '"';
-        *to++ = *from;
-    }
-    *ended = NULL;
-    return begin;
-}
-
-/* The next record into fields: 1, or 0 at the end. */
-static int next_record(reader *r, problems *p)
-{
-    r->count = 0;
-    r->began = r->line;
-    if (!*r->at)
-        return 0;
-    for (;;) {
-        char *field = r->at, *end;
-        if (*field == '"') {
-            r->at++;
-            field = quoted(r, &end);
-            if (!end) {
-                note(p, r->began, "a quote is opened and not closed");
-                r->at += strlen(r->at);
-                return 0;
-            }
-            if (!strchr(",\r\n", *end))
-                note(p, r->line, "text behind a closing quote: %.40s", end);
-            end += strcspn(end, ",\r\n");
-        } else {
-            end = field + strcspn(field, ",\r\n");
-        }
-        char stop = *end;
-        if (r->count < FIELDS_MAX)
-            r->fields[r->count++] = field;
-        else if (stop != ',')
-            note(p, r->began, "more than %d fields", FIELDS_MAX);
-        r->at = end + (stop != '\0');
-        *end = '\0';
-        if (stop == ',')
-            continue;
-        if (stop == '\r' && *r->at == '\n')
-            r->at++;
-        r->line += stop != '\0';
-        return 1;
-    }
-}
-
-static int find_column(const reader *r, const char *const names[], size_t count)
-{
-    for (size_t n = 0; n < count; n++)
-        for (size_t i = 0; i < r->count; i++)
-            if (strcasecmp(r->fields[i], names[n]) == 0)
-                return (int)i;
-    return -1;
+    int found = -1;
+    for (size_t n = 0; found < 0 && n < count; n++)
+        found = bang_csv_find(csv, names[n], 0);
+    return found;
 }
 
 /* The columns of path and label, from the header; without a label -1. */
-static void find_columns(int *path, int *label, const reader *r, problems *p)
+static void find_columns(int *path, int *label, bang_csv *csv)
 {
     static const char *const paths[] = {"path", "image", "file", "filename"};
     static const char *const labels[] = {"label", "class"};
-    *path = find_column(r, paths, 4);
-    *label = find_column(r, labels, 2);
+    *path = find_column(csv, paths, 4);
+    *label = find_column(csv, labels, 2);
     if (*path < 0)
-        note(p, r->began, "no column path (or image, file, filename) in the header");
+        bang_csv_problem(csv, csv->began,
+                         "no column path (or image, file, filename) in the header");
 }
 
 /* Records as they stand; labels are numbered later. */
@@ -154,43 +59,33 @@ static int keep_row(table *t, size_t line, char *path, char *name, bang_error *e
     return rc;
 }
 
-/* path beside the CSV, unless it begins at the root; the caller frees. */
-static char *path_beside(const char *csv, const char *path)
-{
-    const char *slash = strrchr(csv, '/');
-    if (path[0] == '/' || !slash)
-        return strdup(path);
-    char *folder = strndup(csv, (size_t)(slash - csv) + 1);
-    char *out = folder ? bang_path_join(folder, path) : NULL;
-    free(folder);
-    return out;
-}
-
-static int take_rows(table *t, reader *r, const char *csv, problems *p, bang_error *err)
+static int take_rows(table *t, bang_csv *csv, const char *beside, bang_error *err)
 {
     int path, label, rc = 0;
-    if (!next_record(r, p)) {
-        note(p, 1, "no header");
+    if (!bang_csv_next(csv)) {
+        if (csv->problem_count == 0)
+            bang_csv_problem(csv, 1, "no header");
         return 0;
     }
-    find_columns(&path, &label, r, p);
+    find_columns(&path, &label, csv);
     if (path < 0)
         return 0;
-    size_t columns = r->count;
-    while (rc == 0 && next_record(r, p)) {
-        if (r->count == 1 && !*r->fields[0])
-            continue; /* an empty line */
-        if (r->count != columns)
-            note(p, r->began, "%s fields than the header has",
-                 r->count < columns ? "fewer" : "more");
-        else if (!*r->fields[path] || (label >= 0 && !*r->fields[label]))
-            note(p, r->began, "the %s is empty", *r->fields[path] ? "label" : "path");
+    size_t columns = csv->count;
+    while (rc == 0 && bang_csv_next(csv)) {
+        if (bang_csv_is_empty(csv))
+            continue;
+        if (csv->count != columns)
+            bang_csv_problem(csv, csv->began, "%s fields than the header has",
+                             csv->count < columns ? "fewer" : "more");
+        else if (!*csv->fields[path] || (label >= 0 && !*csv->fields[label]))
+            bang_csv_problem(csv, csv->began, "the %s is empty",
+                             *csv->fields[path] ? "label" : "path");
         else
-            rc = keep_row(t, r->began, path_beside(csv, r->fields[path]),
-                          label < 0 ? NULL : r->fields[label], err);
+            rc = keep_row(t, csv->began, bang_path_beside(beside, csv->fields[path]),
+                          label < 0 ? NULL : csv->fields[label], err);
     }
-    if (rc == 0 && t->count == 0 && p->count == 0)
-        note(p, r->began, "no pictures");
+    if (rc == 0 && t->count == 0 && csv->problem_count == 0)
+        bang_csv_problem(csv, csv->began, "no pictures");
     return rc;
 }
 
@@ -235,7 +130,7 @@ static int label_by_name(table *t, bang_error *err)
     return rc;
 }
 
-static int number_labels(table *t, problems *p, bang_error *err)
+static int number_labels(table *t, bang_csv *csv, bang_error *err)
 {
     bang_images *set = t->list.set;
     int numbers = 1;
@@ -249,58 +144,39 @@ static int number_labels(table *t, problems *p, bang_error *err)
     for (size_t i = 0; i < t->count; i++) {
         set->labels[i] = number_of(t->names[i]);
         if (set->labels[i] < 0)
-            note(p, t->lines[i], "label %.40s: must be 0 or more, below 2^31 - 1", t->names[i]);
+            bang_csv_problem(csv, t->lines[i], "label %.40s: must be 0 or more, below 2^31 - 1",
+                             t->names[i]);
         else if ((size_t)set->labels[i] >= set->classes)
             set->classes = (size_t)set->labels[i] + 1;
     }
     return 0;
 }
 
-static void find_files(const table *t, problems *p)
+static void find_files(const table *t, bang_csv *csv)
 {
     struct stat info;
     const bang_images *set = t->list.set;
     for (size_t i = 0; i < t->count; i++) {
         if (stat(set->paths[i], &info) < 0)
-            note(p, t->lines[i], "%.110s: %s", set->paths[i], strerror(errno));
+            bang_csv_problem(csv, t->lines[i], "%.110s: %s", set->paths[i], strerror(errno));
         else if (S_ISDIR(info.st_mode))
-            note(p, t->lines[i], "%.110s: is a folder", set->paths[i]);
+            bang_csv_problem(csv, t->lines[i], "%.110s: is a folder", set->paths[i]);
     }
-}
-
-static int fail_all(const problems *p, const char *path, bang_error *err)
-{
-    bang_text text = {0};
-    for (size_t i = 0; i < p->count && i < SAID; i++)
-        bang_text_add(&text, "%sline %zu: %s", i ? "; " : "", p->lines[i], p->what[i]);
-    if (p->count > SAID)
-        bang_text_add(&text, "; and %zu more", p->count - SAID);
-    int rc = text.failed ? bang_fail_memory(err)
-                         : bang_fail(err, BANG_EDATA, "%.160s: %s", path, text.data);
-    bang_text_release(&text);
-    return rc;
 }
 
 int bang_images_csv_parse(bang_images *out, char *text, size_t size, const char *path, int look,
                           bang_error *err)
 {
-    int rc = 0;
     table t = {.list = {.set = out}};
-    problems p = {0};
-    reader r = {.at = text, .line = 1};
-    if (strlen(text) != size)
-        note(&p, 1, "holds a zero byte: is it text?");
-    else {
-        if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-            r.at += 3;
-        rc = take_rows(&t, &r, path, &p, err);
-        if (rc == 0 && t.count > 0)
-            rc = number_labels(&t, &p, err);
-        if (rc == 0 && look)
-            find_files(&t, &p);
-    }
-    if (rc == 0 && p.count > 0)
-        rc = fail_all(&p, path, err);
+    bang_csv csv;
+    bang_csv_begin(&csv, text, size);
+    int rc = take_rows(&t, &csv, path, err);
+    if (rc == 0 && t.count > 0)
+        rc = number_labels(&t, &csv, err);
+    if (rc == 0 && look)
+        find_files(&t, &csv);
+    if (rc == 0)
+        rc = bang_csv_end(&csv, path, err);
     free(t.names);
     free(t.lines);
     return rc;

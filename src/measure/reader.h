@@ -12,7 +12,7 @@ typedef struct bang_reader {
     size_t capacity;     /* rows of a piece */
     size_t first, count; /* the piece that is loaded */
     void *piece;         /* (capacity, columns) as the table gives them */
-    double *wide;        /* (columns), where classes are picked from columns */
+    double *wide;        /* (columns, 4), where classes are picked from columns */
 } bang_reader;
 
 /* Rows that make a piece of some 256 KB, at least 1. */
@@ -24,6 +24,9 @@ int bang_reader_load(bang_reader *reader, size_t first, size_t count, bang_error
 /* The logits of row `row` of the table, which is loaded, into out (classes). Fails on a number
  * that is not finite, and on probabilities that are none. */
 int bang_reader_row(double *out, const bang_reader *reader, size_t row, bang_error *err);
+/* The same of four rows, some of which may be the same one, side by side: out (classes, 4). 1, or
+ * 0 if bang_reader_row would fail on one of them. */
+int bang_reader_side(double *out, const bang_reader *reader, const size_t rows[BANG_SIDE]);
 void bang_reader_release(bang_reader *reader);
 
 #endif

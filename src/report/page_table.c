@@ -23,7 +23,7 @@ typedef struct column {
     int group;      /* index of the heading over it; -1: none */
 } column;
 
-/* "0.866 ± 0.002", "97 %" or "(1.2)", but neither "2 layers" nor "1-1". */
+/* "0.866 ± 0.002", "97 %", "(1.2)" or "1.9 [0.4, 3.3]", but neither "2 layers" nor "1-1". */
 static int looks_numeric(const char *s)
 {
     int digits = 0, joined = 0;
@@ -31,7 +31,7 @@ static int looks_numeric(const char *s)
         int is_digit = *s >= '0' && *s <= '9';
         joined |= *s == '-' && before >= '0' && before <= '9';
         digits |= is_digit;
-        if (!is_digit && !strchr(" .,+-%()/<>~eE", *s) && !((unsigned char)*s & 0x80))
+        if (!is_digit && !strchr(" .,+-%()[]/<>~eE", *s) && !((unsigned char)*s & 0x80))
             return 0;
     }
     return digits && !joined;

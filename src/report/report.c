@@ -92,12 +92,24 @@ static void add_verdict_row(report *r, const bang_verdict *verdict, size_t at)
     bang_text_add(out, "</a></td></tr>\n");
 }
 
+/* How many verdicts the page begins with. */
+static size_t leading_verdicts(const report *r)
+{
+    const json_t *show = json_object_get(json_array_get(r->records, 0), "show");
+    size_t count = 0;
+    while (count < json_array_size(show) &&
+           strcmp(text_of(json_array_get(show, count), "kind", ""), "verdict") == 0)
+        count++;
+    return count;
+}
+
 static void add_glance(report *r)
 {
     bang_text *out = &r->page.out;
     each_verdict(r, count_verdict);
     size_t all = r->held[0] + r->held[1] + r->held[2] + r->held[3];
-    if (!all)
+    /* A list of what stands right below it would say everything twice. */
+    if (!all || all == leading_verdicts(r))
         return;
     bang_text_add(out,
                   "<section id=\"glance\">\n<h2>At a glance</h2>\n<p>Of %zu claim%s checked, "

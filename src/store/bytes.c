@@ -78,16 +78,29 @@ int bang_bytes_native_little(void)
     return first == 1;
 }
 
+#define SWAP(bits)                                                                                 \
+    static void swap_##bits(unsigned char *bytes, size_t count)                                    \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            uint##bits##_t number;                                                                 \
+            memcpy(&number, bytes + i * sizeof number, sizeof number);                             \
+            number = __builtin_bswap##bits(number);                                                \
+            memcpy(bytes + i * sizeof number, &number, sizeof number);                             \
+        }                                                                                          \
+    }
+SWAP(16)
+SWAP(32)
+SWAP(64)
+
 void bang_bytes_swap(void *data, size_t count, size_t size)
 {
     unsigned char *bytes = data;
-    for (size_t i = 0; i < count; i++, bytes += size) {
-        for (size_t k = 0; k < size / 2; k++) {
-            unsigned char held = bytes[k];
-            bytes[k] = bytes[size - 1 - k];
-            bytes[size - 1 - k] = held;
-        }
-    }
+    if (size == 2)
+        swap_16(bytes, count);
+    else if (size == 4)
+        swap_32(bytes, count);
+    else if (size == 8)
+        swap_64(bytes, count);
 }
 
 void bang_bytes_write(bang_file *file, const bang_array *array, int little)

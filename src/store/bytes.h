@@ -31,7 +31,7 @@ int bang_source_read(const bang_source *source, void *out, size_t offset, size_t
 
 /* 1 on a machine whose numbers end with their most significant byte. */
 int bang_bytes_native_little(void);
-/* Turns each of count numbers of size bytes round. */
+/* Turns each of count numbers of size bytes, 1, 2, 4 or 8, round. */
 void bang_bytes_swap(void *data, size_t count, size_t size);
 /* The numbers of array in that byte order; errors are the file's to tell. */
 void bang_bytes_write(bang_file *file, const bang_array *array, int little);

@@ -32,8 +32,7 @@ static void reorder(bang_array *to, const void *from)
     }
 }
 
-/* The numbers are exactly what is left of the file. */
-static int check(const bang_npy_head *head, const bang_source *source, bang_error *err)
+int bang_npy_check(const bang_npy_head *head, const bang_source *source, bang_error *err)
 {
     size_t left = source->size - head->start;
     if (head->dtype == BANG_C64)
@@ -78,7 +77,7 @@ static int read_source(bang_array *out, const bang_source *source, bang_error *e
     *out = (bang_array){0};
     int code = bang_npy_head_read(&head, source, err);
     if (code == 0)
-        code = check(&head, source, err);
+        code = bang_npy_check(&head, source, err);
     return code < 0 ? code : read_numbers(out, &head, source, err);
 }
 

@@ -20,6 +20,8 @@ typedef struct bang_npy_head {
 
 /* Looks at the header only, not at whether the numbers are there. */
 int bang_npy_head_read(bang_npy_head *out, const bang_source *source, bang_error *err);
+/* The numbers are exactly what is left of the file, and an array can have them. */
+int bang_npy_check(const bang_npy_head *head, const bang_source *source, bang_error *err);
 /* Bytes up to the numbers, from the first BANG_NPY_START or all if there are
  * fewer; 0 if they do not begin as an npy file. */
 size_t bang_npy_head_size(const unsigned char *bytes, size_t size);

@@ -205,20 +205,59 @@ static int parse_type(bang_dtype *dtype, int *big, const struct header *header, 
                      header->name, bang_bytes_show(shown, descr));
 }
 
+/* What begins so instead, as far as (size) bytes tell: people mix up what has to do with
+ * arrays. */
+static const char *other_format(const unsigned char *bytes, size_t size)
+{
+    static const struct {
+        const char *begin;
+        const char *what;
+    } known[] = {
+        {"PK\x03\x04", "a zip, as numpy.savez and torch.save make"},
+        {"\x80\x02", "a pickle, as torch.save made"},
+        {"\x80\x03", "a pickle"},
+        {"\x80\x04", "a pickle"},
+        {"\x80\x05", "a pickle"},
+        {"\x89HDF", "HDF5"},
+        {"\x1f\x8b", "gzip"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (size >= strlen(known[i].begin) &&
+            memcmp(bytes, known[i].begin, strlen(known[i].begin)) == 0)
+            return known[i].what;
+    /* the length of a header, 8 bytes, and the header: JSON */
+    if (size > 8 && bytes[7] == 0 && bytes[8] == '{')
+        return "safetensors";
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] < 0x20 && !strchr("\t\n\r", bytes[i]))
+            return NULL;
+    return size > 0 ? "text" : "nothing";
+}
+
+static int fail_format(const bang_source *source, const unsigned char *bytes, size_t size,
+                       bang_error *err)
+{
+    const char *what = other_format(bytes, size);
+    return bang_fail(err, BANG_EDATA, "%s: is no npy file%s%s: write the array with numpy.save",
+                     source->name, what ? " but " : "", what ? what : "");
+}
+
 /* Reads the header; *start is where the numbers begin. *text is the caller's
  * to free, also on failure. */
 static int read_header(struct header *header, char **text, size_t *start, const bang_source *source,
                        bang_error *err)
 {
     unsigned char prefix[PREFIX + 4];
-    if (source->size < PREFIX + 2)
-        return bang_fail(err, BANG_EDATA, "%s: %zu bytes: too short for an npy file", source->name,
-                         source->size);
-    int code = bang_source_read(source, prefix, 0, PREFIX + 2, err);
+    size_t first = source->size < PREFIX + 2 ? source->size : PREFIX + 2;
+    int code = bang_source_read(source, prefix, 0, first, err);
     if (code < 0)
         return code;
-    if (memcmp(prefix, magic, sizeof magic - 1) != 0)
-        return bang_fail(err, BANG_EDATA, "%s: does not begin as an npy file", source->name);
+    if (memcmp(prefix, magic, first < sizeof magic - 1 ? first : sizeof magic - 1) != 0 ||
+        first == 0)
+        return fail_format(source, prefix, first, err);
+    if (first < PREFIX + 2)
+        return bang_fail(err, BANG_EDATA, "%s: %zu bytes: too short for an npy file: it is cut",
+                         source->name, source->size);
     if (prefix[6] < 1 || prefix[6] > 3 || prefix[7] != 0)
         return bang_fail(err, BANG_EDATA, "%s: npy version %d.%d: versions 1.0 to 3.0 are read",
                          source->name, prefix[6], prefix[7]);

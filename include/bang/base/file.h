@@ -57,5 +57,8 @@ int bang_cache_folder(char **out, bang_error *err);
 
 /* folder + "/" + name; the caller frees; NULL when memory is out. */
 char *bang_path_join(const char *folder, const char *name);
+/* name as a file that stands at path means it: in the same folder, unless it begins at the
+ * root; the caller frees; NULL when memory is out. */
+char *bang_path_beside(const char *path, const char *name);
 
 #endif

@@ -19,9 +19,13 @@
  * Note that the contributions of TT+FF and TF+FT sum to that of all: TT+FF adds the same
  * number to PM and FM, so the same of them is the better one.
  *
- * The output-space ensemble (OSE) is the mean of the two models' logits, or of what weights
- * say. The calibrated one (Kumar et al. 2022) divides each model's logits by its temperature
- * before, both fitted on the ID set.
+ * The output-space ensemble (OSE) is the mean of the two models' logits, weighted by weights.
+ * The calibrated one (Kumar et al. 2022) divides each model's logits by its temperature
+ * before, both fitted on the ID set. Weights are divided by their sum: no prediction depends on
+ * it, and a confidence is then that of a mean of models, not of a sum.
+ *
+ * Intervals are of the paired bootstrap (statistics.h): in every replicate each set is drawn
+ * again by itself, and everything computed from it, the better of PM and FM included.
  *
  * Alpha without OOD labels: the paper explains a poor average by a fine-tuned model that is
  * more confident than the pre-trained one. The rule: with tau the temperature at which
@@ -87,12 +91,17 @@ typedef struct bang_diagnosis_set {
     const bang_logits *at;    /* (alpha_count) averages at the options' alphas; or NULL */
 } bang_diagnosis_set;
 
+/* More would need more memory than it tells: a replicate is a number for every quantity. */
+enum { BANG_REPLICATES_MAX = 1000000 };
+/* Averages at alphas and further OSEs together. */
+enum { BANG_ALPHAS_MAX = BANG_MEMBERS_MAX - BANG_ROLES };
+
 typedef struct bang_diagnosis_options {
     int bins;
     double level;      /* of the intervals */
-    size_t replicates; /* of the bootstrap; 0: no intervals */
+    size_t replicates; /* of the bootstrap; 0: no intervals; at most BANG_REPLICATES_MAX */
     uint64_t seed;
-    double weights[2]; /* of PM's and FM's logits in the OSE */
+    double weights[2]; /* of PM's and FM's logits in the OSE; not negative, not both 0 */
     size_t id;         /* which set is in distribution; all others are OOD */
     int fit;           /* fit both temperatures on set fitted_on, if it has labels */
     size_t fitted_on;
@@ -166,9 +175,11 @@ extern const char *const bang_rule_names[BANG_RULES];
 typedef struct bang_choice {
     int known;      /* what the rule needs is there */
     double alpha;   /* what it says */
-    size_t nearest; /* of the alphas of bang_set_diagnosis.wse */
-    /* Accuracy there, mean over labelled OOD sets, what it lacks to the oracle, and the ID
-     * set's; NaN where there are no labels. */
+    size_t nearest; /* of the alphas of bang_set_diagnosis.wse; of two equally near the lower */
+    /* Accuracy at the nearest: mean over labelled OOD sets with averages, what it lacks to the
+     * oracle there, and the ID set's; NaN where there are no labels or averages. Intervals are
+     * those of the alphas that were chosen, the oracle's as well: where that of the cost
+     * holds 0, the oracle may be better by chance alone. */
     bang_estimate ood, cost, id;
 } bang_choice;
 
@@ -182,17 +193,26 @@ typedef struct bang_diagnosis {
     size_t ood_count;                   /* labelled sets other than id */
     bang_estimate ood[BANG_QUANTITIES]; /* means over them of the sets' values */
     double ood_confidence[BANG_ROLES], ood_ece[BANG_ROLES];
-    bang_choice choices[BANG_RULES]; /* none known without alphas on the sets */
+    size_t choice_sets;              /* of ood_count those with averages at the alphas */
+    bang_choice choices[BANG_RULES]; /* none known where no set has averages at the alphas */
 } bang_diagnosis;
 
-/* The caller frees it. The sets' names, tables and labels must stay until then. */
+/* The caller frees it. The sets' names, tables and labels must stay until then. All that is wrong
+ * with sets and options is told at once; whether logits are logits is for bang_logits_check to
+ * say. */
 int bang_diagnose(bang_diagnosis **out, const bang_diagnosis_set *sets, size_t count,
                   const bang_diagnosis_options *options, bang_error *err);
 /* NULL is allowed. */
 void bang_diagnosis_free(bang_diagnosis *diagnosis);
 
+/* McNemar's test of two roles on a set; b: only the first is right. All of it NaN, with b = c =
+ * 0, where the set has no labels or one of the roles is not there. */
+bang_mcnemar bang_diagnosis_mcnemar(const bang_set_diagnosis *set, bang_role first,
+                                    bang_role second);
+
 /* The parts that depend on counts alone; groups (BANG_GROUPS) as above, into the quantities
- * from BANG_Q_ALL on and differences of PM, FM and AM; the rest of out is not touched. */
+ * from BANG_Q_ALL on and differences of PM, FM and AM; the rest of out is not touched. NaN
+ * without samples. */
 void bang_group_quantities(double out[BANG_QUANTITIES], const size_t groups[BANG_GROUPS]);
 /* The equation of appendix C.1, from counts: right ones of each model in the group, and the size
  * of the whole data set. */

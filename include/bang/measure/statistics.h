@@ -23,7 +23,7 @@ void bang_resample(size_t *out, const size_t *counts, size_t kinds, bang_random 
 
 typedef struct bang_interval {
     double low, high; /* quantiles (1 - level)/2 and (1 + level)/2 of the replicates */
-    double sd;        /* of the replicates: the standard error */
+    double sd;        /* of the replicates (n - 1): the standard error; NaN of one */
 } bang_interval;
 
 /* Sorts values, (count). Quantiles are interpolated linearly, as NumPy does. NaN without

@@ -17,10 +17,11 @@ typedef struct bang_table {
      * Any thread may call it, several at a time. */
     int (*read)(void *context, void *out, size_t first, size_t count, bang_error *err);
     void *context;
+    const void *numbers; /* of a table in memory: (rows, columns), borrowed */
 } bang_table;
 
 /* Numbers in memory, (rows, columns) of BANG_F32 or BANG_F64, borrowed for as long as the table
- * is used. */
+ * is used. Its context is the table itself, which must stay where it is meanwhile. */
 void bang_table_of(bang_table *out, const char *name, bang_dtype dtype, const void *numbers,
                    size_t rows, size_t columns);
 

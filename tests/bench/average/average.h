@@ -1,11 +1,12 @@
-/* The parts of the benchmark `average`: files to average, other programs to
- * run, and what the disk itself can do. All of them say on stderr what went
- * wrong and return -1. */
+/* The parts of the benchmark `average`: files to average, and what the disk itself can do.
+ * All of them say on stderr what went wrong and return -1. */
 #ifndef BENCH_AVERAGE_H
 #define BENCH_AVERAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../process.h"
 
 /* ---- files.c ---- */
 
@@ -25,18 +26,6 @@ uint64_t free_space(const char *folder);
  * that is so. */
 int make_cold(const char *const paths[]);
 int make_warm(const char *const paths[]);
-
-/* ---- process.c ---- */
-
-typedef struct cost {
-    double seconds, cores; /* wall time and the time of all cores together */
-    double peak;           /* bytes resident at most */
-} cost;
-
-double now(void);
-/* Starts line[0] and waits for it; what it prints, stdout and stderr, comes to
- * output, cut at size. The peak is never below what this process has itself. */
-int run(cost *out, char *output, size_t size, const char *const line[]);
 
 /* ---- disk.c ---- */
 

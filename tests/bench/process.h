@@ -1,4 +1,6 @@
-#include "average.h"
+/* A program that is run from start to end, and what it costs. */
+#ifndef BANG_TESTS_BENCH_PROCESS_H
+#define BANG_TESTS_BENCH_PROCESS_H
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,19 +13,24 @@
 
 extern char **environ;
 
-double now(void)
+typedef struct cost {
+    double seconds, cores; /* wall time and the time of all cores together */
+    double peak;           /* bytes resident at most */
+} cost;
+
+static inline double now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double seconds_of(struct timeval time)
+static inline double seconds_of(struct timeval time)
 {
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
-static int start(pid_t *process, int to, const char *const line[])
+static inline int start(pid_t *process, int to, const char *const line[])
 {
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0)
@@ -42,7 +49,10 @@ static int start(pid_t *process, int to, const char *const line[])
     return rc == 0 ? 0 : -1;
 }
 
-int run(cost *out, char *output, size_t size, const char *const line[])
+/* Starts line[0] and waits for it; what it prints, stdout and stderr, comes to
+ * output, cut at size. The peak is never below what this process has itself. Says on
+ * stderr what went wrong and returns -1. */
+static inline int run(cost *out, char *output, size_t size, const char *const line[])
 {
     int ends[2], status = 0;
     pid_t process;
@@ -81,3 +91,5 @@ int run(cost *out, char *output, size_t size, const char *const line[])
     fprintf(stderr, "\n%s", output);
     return -1;
 }
+
+#endif

@@ -1,0 +1,165 @@
+/* What text, page, JSON and CSV of a diagnosis have in common: which numbers there are, and how
+ * they are judged. */
+#include <math.h>
+#include <stdio.h>
+
+#include "diagnose.h"
+
+static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->of[BANG_Q_ACCURACY + role].value;
+}
+
+static double confidence_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->tally->of[set->member[role]].confidence;
+}
+
+static double gap_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return confidence_of(set, role) - accuracy_of(set, role);
+}
+
+static double ece_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->width[role].ece;
+}
+
+static double mce_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->width[role].mce;
+}
+
+static double rms_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->width[role].rms;
+}
+
+static double ece_mass_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->mass[role].ece;
+}
+
+static double mce_mass_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->mass[role].mce;
+}
+
+static double rms_mass_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->mass[role].rms;
+}
+
+static double nll_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->tally->of[set->member[role]].nll;
+}
+
+static double brier_of(const bang_set_diagnosis *set, bang_role role)
+{
+    return set->tally->of[set->member[role]].brier;
+}
+
+const diagnose_measure diagnose_measures[] = {
+    {"accuracy", BANG_ROLES, accuracy_of},
+    {"confidence", BANG_ROLES, confidence_of},
+    {"gap", BANG_ROLES, gap_of},
+    {"ece", BANG_ROLES, ece_of},
+    {"mce", BANG_ROLES, mce_of},
+    {"rms", BANG_ROLES, rms_of},
+    {"ece_equal_mass", BANG_OSE + 1, ece_mass_of},
+    {"mce_equal_mass", BANG_OSE + 1, mce_mass_of},
+    {"rms_equal_mass", BANG_OSE + 1, rms_mass_of},
+    {"nll", BANG_ROLES, nll_of},
+    {"brier", BANG_ROLES, brier_of},
+    {0},
+};
+
+int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quantity difference)
+{
+    bang_role first, second;
+    if (bang_quantity_roles(difference, &first, &second) < 0 || !set->tally->labelled ||
+        set->member[first] < 0 || set->member[second] < 0)
+        return -1;
+    *out = bang_diagnosis_mcnemar(set, first, second);
+    return 0;
+}
+
+double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role)
+{
+    const bang_tally *t = set->tally;
+    if (set->member[role] < 0 || t->class_rows[class] == 0)
+        return NAN;
+    size_t right = t->class_right[class * t->member_count + (size_t)set->member[role]];
+    return (double)right / (double)t->class_rows[class];
+}
+
+const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found)
+{
+    for (size_t i = 0; i < found->set_count; i++)
+        if (found->sets[i].wse_count)
+            return &found->sets[i];
+    return NULL;
+}
+
+int diagnose_is_real(const bang_estimate *difference)
+{
+    return difference->interval.low > 0 || difference->interval.high < 0;
+}
+
+const char *diagnose_verdict(const bang_estimate *difference)
+{
+    if (isnan(difference->value) || isnan(difference->interval.low))
+        return "";
+    return diagnose_is_real(difference) ? "real" : "may be chance";
+}
+
+const char *diagnose_role_title(bang_role role)
+{
+    static const char *const titles[BANG_ROLES] = {
+        [BANG_PRE] = "PM",
+        [BANG_FINE] = "FM",
+        [BANG_AVG] = "AM",
+        [BANG_OSE] = "OSE",
+        [BANG_OSE_MEAN] = "OSE of probabilities",
+        [BANG_PRE_SCALED] = "PM calibrated",
+        [BANG_FINE_SCALED] = "FM calibrated",
+        [BANG_OSE_SCALED] = "calibrated OSE",
+        [BANG_OSE_SCALED_MEAN] = "cal. OSE of probabilities",
+    };
+    return titles[role];
+}
+
+/* What rounds to 0 keeps its sign: an interval [+0.0, +0.2] excludes 0. */
+const char *diagnose_points(char out[32], double value)
+{
+    snprintf(out, 32, isnan(value) ? "-" : value == 0 ? "0.0" : "%+.1f", 100 * value);
+    return out;
+}
+
+const char *diagnose_range(char out[64], const bang_estimate *e)
+{
+    char low[32], high[32];
+    out[0] = '\0';
+    if (!isnan(e->value) && !isnan(e->interval.low))
+        snprintf(out, 64, " [%.20s, %.20s]", diagnose_points(low, e->interval.low),
+                 diagnose_points(high, e->interval.high));
+    return out;
+}
+
+int diagnose_advised(const bang_diagnosis *found)
+{
+    static const bang_rule order[] = {BANG_RULE_BALANCE_OOD, BANG_RULE_ID_ACCURACY,
+                                      BANG_RULE_BALANCE_ID, BANG_RULE_HALF};
+    int first = -1, cheapest = -1;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        const bang_choice *c = &found->choices[order[i]];
+        if (!c->known)
+            continue;
+        first = first < 0 ? (int)order[i] : first;
+        if (!isnan(c->cost.value) &&
+            (cheapest < 0 || c->cost.value < found->choices[cheapest].cost.value))
+            cheapest = (int)order[i];
+    }
+    return cheapest >= 0 ? cheapest : first;
+}

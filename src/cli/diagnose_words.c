@@ -1,0 +1,194 @@
+/* What the numbers of a diagnosis say, in plain sentences, by rules. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diagnose.h"
+
+/* FM is called over-confident when its mean confidence is so much above its accuracy, and when
+ * that is more than PM's by so much: then it outweighs PM where both disagree. */
+static const double gap_least = 0.05, gap_more = 0.02;
+/* An alpha is named when it is so far from one half. */
+static const double alpha_least = 0.02;
+
+/* What the sentences are about: the mean over the labelled OOD sets or, where there are none,
+ * the ID set. */
+typedef struct target {
+    const bang_estimate *of;
+    double confidence[2]; /* of PM and FM */
+    double margin;        /* PM's and FM's in TF: mean over the sets where there are such samples */
+    double alpha;         /* mean of what balances both models */
+    int given;            /* sets with an average */
+    int count;            /* sets */
+    const char *name;     /* of the only set, or NULL */
+} target;
+
+static int takes_part(const bang_diagnosis *d, size_t index)
+{
+    return d->sets[index].tally->labelled && (d->ood_count ? index != d->id : index == d->id);
+}
+
+static void find_target(target *out, const bang_diagnosis *d)
+{
+    int margins = 0;
+    *out = (target){.of = d->ood_count ? d->ood : d->sets[d->id].of};
+    for (size_t i = 0; i < d->set_count; i++) {
+        const bang_set_diagnosis *set = &d->sets[i];
+        if (!takes_part(d, i))
+            continue;
+        out->count++;
+        out->given += set->has_average;
+        out->alpha += set->balanced_alpha;
+        for (int m = 0; m < 2; m++)
+            out->confidence[m] += set->tally->of[set->member[m]].confidence;
+        if (!isnan(set->margin_sum[BANG_TF])) {
+            out->margin += set->margin_sum[BANG_TF];
+            margins++;
+        }
+        out->name = set->name;
+    }
+    out->alpha /= out->count;
+    out->confidence[0] /= out->count;
+    out->confidence[1] /= out->count;
+    out->margin = margins ? out->margin / margins : NAN;
+    out->name = out->count == 1 ? out->name : NULL;
+}
+
+static void add_place(bang_text *out, const target *t)
+{
+    if (t->name)
+        bang_text_add(out, "On %s", t->name);
+    else
+        bang_text_add(out, "Over the %d OOD sets (mean)", t->count);
+}
+
+/* "better than PM (+1.9 points [+1.2, +2.6])". Real is what has an interval without 0. */
+static void add_relation(bang_text *out, const bang_estimate *e, const char *other)
+{
+    char points[32], range[64];
+    diagnose_points(points, e->value);
+    diagnose_range(range, e);
+    if (!*range)
+        bang_text_add(out, "%.1f points %s %s", 100 * fabs(e->value),
+                      e->value < 0 ? "below" : "above", other);
+    else if (diagnose_is_real(e))
+        bang_text_add(out, "%s than %s (%s points%s)", e->value > 0 ? "better" : "worse", other,
+                      points, range);
+    else
+        bang_text_add(out, "not clearly different from %s (%s points%s: may be chance)", other,
+                      points, range);
+}
+
+/* Whether the average is better: both differences, each judged by its interval. */
+static void say_whether(bang_text *out, const target *t)
+{
+    add_place(out, t);
+    bang_text_add(out, ", %s is ",
+                  t->given == t->count ? "the average"
+                  : t->given == 0      ? "the ensemble of outputs (OSE)"
+                                       : "the average, or the OSE where none is given,");
+    add_relation(out, &t->of[BANG_Q_AVG_PRE], "PM");
+    bang_text_add(out, " and ");
+    add_relation(out, &t->of[BANG_Q_AVG_FINE], "FM");
+    bang_text_add(out, isnan(t->of[BANG_Q_ALL].interval.low)
+                           ? "; without intervals (--bootstrap 0) chance is not judged.\n"
+                           : ".\n");
+}
+
+/* ", may be chance" for a part whose interval holds 0. */
+static const char *doubt(const bang_estimate *e)
+{
+    return isnan(e->interval.low) || diagnose_is_real(e) ? "" : ", may be chance";
+}
+
+/* Why: the two parts of the improvement over the better model, which sum to it. */
+static void say_why(bang_text *out, const target *t)
+{
+    const bang_estimate *both = &t->of[BANG_Q_TT_FF], *one = &t->of[BANG_Q_TF_FT];
+    char points[32], range[64];
+    bang_text_add(out,
+                  "On %.1f %% of the samples it is right where both models are wrong (FFT), on "
+                  "%.1f %% wrong where both are right (TTF): %s points%s%s. ",
+                  100 * t->of[BANG_Q_FFT].value, 100 * t->of[BANG_Q_TTF].value,
+                  diagnose_points(points, both->value), diagnose_range(range, both), doubt(both));
+    bang_text_add(out, "Where only one of them is right (TF+FT): %s points%s%s.\n",
+                  diagnose_points(points, one->value), diagnose_range(range, one), doubt(one));
+}
+
+/* Over-confidence of FM, and what to do about it: label smoothing and Mixup make fine-tuned
+ * models less confident (BANG), a lower alpha gives them less weight. */
+static void say_confidence(bang_text *out, const target *t)
+{
+    double right[2], gap[2];
+    for (int m = 0; m < 2; m++) {
+        right[m] = t->of[BANG_Q_ACCURACY + m].value;
+        gap[m] = t->confidence[m] - right[m];
+    }
+    /* beyond what chance may do to the accuracy, if an interval says so: a NaN does not */
+    int over = gap[1] >= gap_least &&
+               !(t->confidence[1] <= t->of[BANG_Q_ACCURACY + BANG_FINE].interval.high);
+    int more = gap[1] - gap[0] >= gap_more;
+    bang_text_add(out, "%s: confidence %.1f %% at an accuracy of %.1f %%, PM %.1f %% at %.1f %%",
+                  !over  ? "FM is not over-confident there"
+                  : more ? "FM is over-confident there"
+                         : "FM is over-confident there, but no more than PM",
+                  100 * t->confidence[1], 100 * right[1], 100 * t->confidence[0], 100 * right[0]);
+    /* appendix E.6: a negative sum where only PM is right */
+    if (over && more && t->margin < 0)
+        bang_text_add(out, "; where only PM is right, FM outweighs it (margins sum to %+.2f)",
+                      t->margin);
+    bang_text_add(out, ".");
+    if (over && more) {
+        bang_text_add(out, " Fine-tuning with label smoothing and Mixup (BANG) may help");
+        if (t->alpha < 0.5 - alpha_least)
+            bang_text_add(out, ", or less weight on FM: equal confidence is at alpha %.2f",
+                          t->alpha);
+        bang_text_add(out, ".");
+    }
+    bang_text_add(out, "\n");
+}
+
+/* Weights against outputs, where averages of weights were given for all. */
+static void say_space(bang_text *out, const target *t)
+{
+    if (t->given < t->count)
+        return;
+    bang_text_add(out, "Averaging weights is ");
+    add_relation(out, &t->of[BANG_Q_AVG_OSE], "averaging outputs");
+    if (!isnan(t->of[BANG_Q_AVG_SCALED].value)) {
+        bang_text_add(out, " and ");
+        add_relation(out, &t->of[BANG_Q_AVG_SCALED], "averaging calibrated outputs");
+    }
+    bang_text_add(out, ".\n");
+}
+
+/* No labels at all: who is more confident, and where that is balanced. */
+static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
+{
+    for (size_t i = 0; i < d->set_count; i++) {
+        const bang_set_diagnosis *set = &d->sets[i];
+        double pre = set->tally->of[set->member[BANG_PRE]].confidence;
+        double fine = set->tally->of[set->member[BANG_FINE]].confidence;
+        bang_text_add(out,
+                      "On %s, FM is %s confident than PM (%.1f against %.1f %%); both weigh the "
+                      "same at alpha %.2f. Without labels accuracy is not known.\n",
+                      set->name, fine > pre ? "more" : "less", 100 * fine, 100 * pre,
+                      set->balanced_alpha);
+    }
+}
+
+void diagnose_sentences(bang_text *out, const diagnose_result *r)
+{
+    if (!r->found)
+        return;
+    target t;
+    find_target(&t, r->found);
+    if (t.count == 0) {
+        say_unlabelled(out, r->found);
+        return;
+    }
+    say_whether(out, &t);
+    say_why(out, &t);
+    say_confidence(out, &t);
+    say_space(out, &t);
+}

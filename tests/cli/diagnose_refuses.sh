@@ -1,0 +1,54 @@
+# What bang diagnose refuses: usage before any file is opened, then all files at once.
+# shellcheck source=/dev/null disable=SC2154
+. "$here/numpy.inc"
+logits() { $python "$here/../make_logits.py" "$@"; }
+array() { $python -c "import numpy as np; np.save('$1', $2)"; }
+run diagnose
+run diagnose x --pre a --pre b --bins 0 --level 2 --list FFG,TTT --files z --weights 0,0 --temperature 1 \
+    --fit-temperature q --alphas 0.3,2 --highlight q --label-numbers u --bootstrap -1
+run diagnose --classes 1 --set a --pre p --fine f --name k --at 0.3=a --at 0.3=b --at 2=c --at x \
+    --at '{alpha}' --set b --pre p --fine f --labels l --at 0.5=q --set a --at 1= --id z \
+    --temperature 1,2 --fit-temperature b --alphas 0.1,0.1
+run diagnose --pre p --fine f --list FFT --by-class --weights 1,-1 --temperature 0,1
+run diagnose --set none --pre p --fine f --set '' --pre p --fine f --set none --pre p --fine f \
+    --list FFT --files names
+run diagnose --classes 1-3
+run diagnose --curve runs.csv --list FFT
+run diagnose --bin 3
+
+logits d count=6 classes=3
+mkdir folder
+run diagnose --pre d/pm.npy --fine d/fm.npy --html folder --csv d/fm.npy
+run diagnose --pre d/pm.npy --fine d/fm.npy --html no/where --csv d/none/x.csv
+run diagnose --pre d/pm.npy --fine d/fm.npy --html out --csv out
+
+# all that is wrong with files, at once
+logits e count=7 classes=3
+logits w count=6 classes=4
+array ints.npy 'np.arange(18).reshape(6, 3)'
+array flat.npy 'np.zeros(18)'
+array nan.npy 'np.array([[0, 1, np.nan]] * 6)'
+array sure.npy 'np.array([[.2, .3, .5]] * 6)'
+array far.npy 'np.array([0, 1, 2, 3, -1, 0])'
+array real.npy 'np.array([0., 1, 2, 0, 1, 2])'
+run diagnose --set a --labels none.npy --pre d/pm.npy --fine e/fm.npy --avg w/am.npy \
+    --set b --labels e/y.npy --pre ints.npy --fine flat.npy --avg nan.npy \
+    --set c --labels far.npy --pre sure.npy --fine d/fm.npy \
+    --set d --labels real.npy --pre d/pm.npy --fine d/fm.npy
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --probabilities
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --classes 0,5 --class-names none
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --classes 0,1,1
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --classes 0,2-1
+printf 'a\nb\n' >names
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list all --files names
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list all --files none
+
+# the curve
+printf 'name,fine,avg\na,50,60\nb,51,61\n' >runs.csv
+run diagnose --curve runs.csv
+run diagnose --curve runs.csv --highlight c --highlight a
+run diagnose --curve runs.csv --highlight a --highlight a
+printf 'name,fine\na,50\n' >runs.csv
+run diagnose --curve runs.csv
+run diagnose --curve none.csv
+ls

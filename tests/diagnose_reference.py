@@ -1,0 +1,978 @@
+"""Everything that `bang diagnose` says, written once more from its definitions with numpy
+alone and nothing of bang's: `diagnose_cases.py` compares the two.
+
+A case is a dict of what the options say,
+
+    {"sets": [{"name", "labels", "pre", "fine", "avg", "classes", "at": {alpha: file}}],
+     "weights", "alphas", "bins", "level", "bootstrap", "id", "fit", "temperature",
+     "probabilities", "label_numbers", "list", "class_names", "curve", "highlight"}
+
+and diagnosis(case) is the JSON as it should be, in which a leaf is a number that must be
+met exactly, a Near that allows a stated error, or None where there is no value. Files are
+read by np.load; numbers are float64 from then on.
+
+Where a result hangs on a bit that rounding may turn (a confidence on the edge of a bin,
+two classes of an ensemble within 1e-12 of each other), the definition does not say which
+it is: such rows are counted, and what they could change is left out (None is not expected
+there, any value is)."""
+import csv
+import json
+import math
+import os
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+
+COLDEST, HOTTEST = 1e-3, 1e3  # limits of a temperature
+PAIRS = ("TT", "TF", "FT", "FF")
+GROUPS = ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT", "FFF")
+DIFFERENCES = (("avg", "pre"), ("avg", "fine"), ("avg", "ose"), ("fine", "pre"),
+               ("calibrated_ose", "ose"), ("avg", "calibrated_ose"))
+FOUR = ("pre", "fine", "avg", "ose")
+CURVES = FOUR + ("pre_calibrated", "fine_calibrated")
+RESAMPLES = 4000  # of the bootstrap here
+
+
+class Near:
+    """A number that may differ a little: by `relative` of itself or by `absolute`."""
+
+    def __init__(self, value, relative=1e-9, absolute=1e-12):
+        self.value, self.relative, self.absolute = float(value), relative, absolute
+
+    def __repr__(self):
+        return f"{self.value!r} to {self.relative:g} of it or {self.absolute:g}"
+
+    def meets(self, found):
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            return False
+        return abs(found - self.value) <= max(self.relative * abs(self.value), self.absolute)
+
+
+class Anything:
+    """A value that the definition does not settle."""
+
+
+def near(value, relative=1e-9, absolute=1e-12):
+    return None if value is None or math.isnan(value) else Near(value, relative, absolute)
+
+
+# ---- Files ----
+
+
+def number_list(text):
+    out = []
+    for word in text.replace(",", " ").split():
+        first, dash, last = word.partition("-")
+        out += range(int(first), int(last) + 1) if dash else [int(first)]
+    return out
+
+
+def class_outputs(where, names=None):
+    """For every class the outputs of the model that stand for it; None: each for itself."""
+    if where is None:
+        return None
+    if where.endswith(".json"):
+        with open(where, encoding="utf-8") as file:
+            return [c["outputs"] for c in json.load(file)["classes"]]
+    if where.endswith(".npy"):
+        return [[int(k)] for k in np.load(where)]
+    if os.path.exists(where):
+        with open(where, encoding="utf-8") as file:
+            text = file.read()
+        if names:
+            words = [w.strip() for line in text.splitlines() for w in line.split(",")]
+            return [[names.index(w)] for w in words if w]
+        where = text
+    return [[k] for k in number_list(where)]
+
+
+def logits(path, outputs, probabilities):
+    z = np.load(path).astype(np.float64)
+    if probabilities:
+        # 0 as the least double
+        z = np.log(np.maximum(z, np.nextafter(0, 1)))
+    if outputs is None:
+        return z
+    return np.stack([z[:, own].max(axis=1) for own in outputs], axis=1)
+
+
+def classes_of_labels(path, outputs, numbers):
+    """The class of every row, -1 where the row is left out."""
+    y = [int(v) for v in np.load(path)]
+    if outputs is None:
+        return np.array(y)
+    if numbers == "auto":
+        numbers = "outputs" if max(y) >= len(outputs) else "places"
+    if numbers == "places":
+        return np.array(y)
+    place = {k: c for c, own in enumerate(outputs) for k in own}
+    return np.array([place.get(v, -1) for v in y])
+
+
+# ---- Members: what a model, or an ensemble, says ----
+
+
+def log_softmax(z):
+    z = z - z.max(axis=1, keepdims=True)
+    return z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+
+
+class Member:
+    """logp (n, K) and the prediction, with the rows whose prediction rounding could turn."""
+
+    def __init__(self, score, logp, parts=()):
+        self.logp, self.prediction = logp, score.argmax(axis=1)  # the first of equals
+        self.doubt = np.zeros(len(score), bool)
+        if not parts:
+            return
+        at = self.prediction[:, None]
+        top = np.take_along_axis(score, at, 1)
+        same = np.ones(score.shape, bool)
+        for part in parts:  # equal in every part: equal in the sum, whatever the rounding
+            same &= part == np.take_along_axis(part, at, 1)
+        size = np.maximum(np.abs(score), np.abs(top))
+        self.doubt = ((top - score <= 1e-10 * size) & ~same).any(axis=1)
+
+
+def of_logits(z, scale=1.0):
+    return Member(z, log_softmax(z * scale))
+
+
+def of_sum(parts, weights):
+    z = sum(w * part for w, part in zip(weights, parts))
+    exact = all(w in (0.0, 0.5, 1.0) for w in weights)
+    return Member(z, log_softmax(z), () if exact else parts)
+
+
+def of_probabilities(parts, weights):
+    """sum_i w_i softmax(z_i), in logarithms so that none becomes 0."""
+    with np.errstate(divide="ignore"):
+        logp = np.logaddexp.reduce([np.log(w) + log_softmax(part)
+                                    for w, part in zip(weights, parts)])
+    member = Member(np.exp(logp), logp, parts)
+    # two models that are sure of two classes: halves to the bit
+    sure = np.logical_and.reduce([np.sort(log_softmax(part), axis=1)[:, -2:-1].max(
+        axis=1, initial=-np.inf) < -40 for part in parts])
+    member.doubt &= ~sure
+    return member
+
+
+def score(member, labels):
+    """What is measured of a member, sample by sample; labels None: confidence alone."""
+    p = np.exp(member.logp)
+    rows = np.arange(len(p))
+    member.confidence = p.max(axis=1)
+    if labels is None:
+        return member
+    member.right = member.prediction == labels
+    member.nll = -member.logp[rows, labels]
+    hit = np.zeros(p.shape)
+    hit[rows, labels] = 1
+    member.brier = ((p - hit) ** 2).sum(axis=1)
+    others = np.where(hit == 1, -np.inf, p)
+    member.margin = p[rows, labels] - others.max(axis=1)
+    return member
+
+
+# ---- Calibration ----
+
+
+def measures(bins, n):
+    """ECE, MCE and RMS of (count, confidence, accuracy)."""
+    gaps = [(count, abs(accuracy - confidence)) for count, confidence, accuracy in bins if count]
+    return {"ece": sum(c * g for c, g in gaps) / n, "mce": max(g for _, g in gaps),
+            "rms": math.sqrt(sum(c * g * g for c, g in gaps) / n)}
+
+
+def equal_width(confidence, right, count):
+    """Bins, and how many rows stand so near an edge that rounding could move them."""
+    at = np.clip(np.ceil(count * confidence) - 1, 0, count - 1).astype(int)
+    bins = []
+    for b in range(count):
+        inside = at == b
+        n = int(inside.sum())
+        bins.append((n, confidence[inside].mean() if n else math.nan,
+                     right[inside].mean() if n and right is not None else math.nan))
+    edge = np.rint(count * confidence)
+    close = (np.abs(count * confidence - edge) < 1e-9) & (edge >= 1) & (edge < count)
+    close &= 1 / np.rint(1 / confidence) != confidence  # 1/m: m equal classes, to the bit
+    return bins, int(close.sum())
+
+
+def equal_mass(confidence, right, count, sure):
+    """Samples of one confidence share their accuracy. Bins with their ends, and how many
+    samples around cuts may be equal or not."""
+    order = np.argsort(confidence, kind="stable")
+    c = confidence[order]
+    r = np.full(len(c), math.nan) if right is None else right[order].astype(float)
+    cluster = np.concatenate([[0], np.cumsum(np.diff(c) > 1e-12 * c[1:])])
+    size = np.bincount(cluster)
+    shared = (np.bincount(cluster, r) / size)[cluster]
+    bins, doubt, start = [], 0, 0
+    for part in np.array_split(np.arange(len(c)), count):
+        n = len(part)
+        bins.append((n, c[part].mean() if n else math.nan, shared[part].mean() if n else math.nan,
+                     c[part[0]] if n else math.nan, c[part[-1]] if n else math.nan))
+        if right is not None and start and n and cluster[start - 1] == cluster[start]:
+            there = cluster == cluster[start]
+            settled = sure[order][there].all() and len(set(c[there])) == 1
+            mixed = 0 < r[there].sum() < there.sum()
+            doubt += 0 if settled or not mixed else int(there.sum())
+        start += n
+    return bins, doubt
+
+
+# ---- Temperatures ----
+
+
+def root(slope, low, high):
+    """Where slope(x) -> (value, derivative) crosses 0, rising or falling; x > 0. Newton's
+    method in log x, kept within a bracket that bisection shrinks."""
+    at_low = slope(low)[0]
+    x = math.sqrt(low * high)
+    for _ in range(200):
+        value, derivative = slope(x)
+        if value == 0:
+            return x
+        if (value > 0) == (at_low > 0):
+            low = x
+        else:
+            high = x
+        step = -value / (derivative * x) if derivative else math.inf
+        new = x * math.exp(step) if abs(step) < 1 else math.nan
+        if not low < new < high:
+            new = math.sqrt(low * high)
+        if abs(new - x) <= 4e-16 * x or not low < new < high:
+            return new
+        x = new
+    return x
+
+
+def tempered(z, b):
+    """p of softmax(b z), and z relative to its largest."""
+    d = z - z.max(axis=1, keepdims=True)
+    e = np.exp(b * d)
+    return e / e.sum(axis=1, keepdims=True), d
+
+
+def fitted_temperature(z, labels):
+    """The T of the least NLL; (T, at a limit). NLL is convex in b = 1/T with the derivative
+    mean(E[z] - z_l) and the second derivative mean(Var[z])."""
+    rows = np.arange(len(z))
+
+    def slope(b):
+        p, d = tempered(z, b)
+        mean = (p * d).sum(axis=1)
+        variance = (p * d * d).sum(axis=1) - mean ** 2
+        return (mean - d[rows, labels]).mean(), variance.mean()
+
+    if np.ptp(z, axis=1).max() == 0:  # the same at every T: left as it is
+        return 1.0, False
+    if slope(1 / COLDEST)[0] <= 0:
+        return COLDEST, True
+    if slope(1 / HOTTEST)[0] >= 0:
+        return HOTTEST, True
+    return 1 / root(slope, 1 / HOTTEST, 1 / COLDEST), False
+
+
+def balanced_temperature(z, target):
+    """The T at which the mean confidence is target; (T, at a limit)."""
+
+    def slope(b):
+        p, d = tempered(z, b)
+        top = p.max(axis=1)
+        return top.mean() - target, (-top * (p * d).sum(axis=1)).mean()
+
+    if slope(1 / COLDEST)[0] <= 0:
+        return COLDEST, True
+    if slope(1 / HOTTEST)[0] >= 0:
+        return HOTTEST, True
+    return 1 / root(slope, 1 / HOTTEST, 1 / COLDEST), False
+
+
+# ---- Statistics ----
+
+
+def mcnemar(b, c):
+    n, least = b + c, min(b, c)
+    out = {"b": b, "c": c, "p": 1.0, "mid_p": 1.0, "chi_squared": 0.0}
+    if n == 0:
+        return out
+    term = tail = 1
+    for k in range(1, least + 1):
+        term = term * (n - k + 1) // k
+        tail += term
+    p = min(Fraction(1), Fraction(2 * tail, 2 ** n))
+    out["p"] = near(float(p), 1e-9, 1e-300)
+    if b != c:
+        out["mid_p"] = near(float(Fraction(2 * tail - term, 2 ** n)), 1e-9, 1e-300)
+        out["chi_squared"] = near((abs(b - c) - 1) ** 2 / n)
+    return out
+
+
+def phi(first, second):
+    """Correlation of two models' errors."""
+    x, y = first.astype(float), second.astype(float)
+    if x.std() == 0 or y.std() == 0:
+        return None
+    return near(((x - x.mean()) * (y - y.mean())).mean() / (x.std() * y.std()))
+
+
+def student(t, df):
+    """P(T <= t) for a whole number of degrees of freedom: the finite sums."""
+    angle = math.atan(t / math.sqrt(df))
+    cosine, sine = math.cos(angle), math.sin(angle)
+    term, total = 1.0, 1.0
+    if df % 2:
+        if df == 1:
+            return 0.5 + angle / math.pi
+        term = total = cosine
+        for k in range(3, df - 1, 2):
+            term *= (k - 1) / k * cosine ** 2
+            total += term
+        return 0.5 + (angle + sine * total) / math.pi
+    for k in range(2, df - 1, 2):
+        term *= (k - 1) / k * cosine ** 2
+        total += term
+    return 0.5 + sine * total / 2
+
+
+def student_quantile(p, df):
+    low, high = -1e9, 1e9
+    for _ in range(300):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student(middle, df) < p else (low, middle)
+    return (low + high) / 2
+
+
+# ---- The groups, and what is computed from counts ----
+
+
+def group_numbers(right, weights=None):
+    """Of the three columns pre, fine, avg in `right` (n, 3): quantities of the groups.
+    weights (n): how often each row counts."""
+    w = np.ones(len(right)) if weights is None else weights
+    n = w.sum()
+    p, f, a = (right[:, i] for i in range(3))
+
+    def count(inside):
+        return (w * inside).sum(axis=-1)
+
+    def contribution(inside):
+        return (count(inside & a) - max(count(inside & p), count(inside & f))) / n
+
+    everything = np.ones(len(right), bool)
+    return {"false_false_true": count(~p & ~f & a) / n, "true_true_false": count(p & f & ~a) / n,
+            "corrected_ratio": count(p & ~f & a) / n, "tt_ff": contribution(p == f),
+            "tf_ft": contribution(p != f), "all": contribution(everything)}
+
+
+def resamples(patterns, rows, random, count):
+    """Draws rows with replacement, `count` times: how often each pattern came, (count,
+    patterns)."""
+    n, kinds = len(rows), len(patterns)
+    out = np.empty((count, kinds))
+    step = max(1, 4000000 // n)
+    for first in range(0, count, step):
+        here = min(step, count - first)
+        drawn = rows[random.integers(0, n, (here, n))] + kinds * np.arange(here)[:, None]
+        out[first:first + here] = np.bincount(drawn.ravel(), minlength=here * kinds).reshape(
+            here, kinds)
+    return out
+
+
+def replicate_values(roles, random):
+    """Quantities of every resample of one set: {name: (RESAMPLES)}."""
+    names = list(roles)
+    right = np.stack([roles[r].right for r in names], axis=1)
+    patterns, rows = np.unique(right, axis=0, return_inverse=True)
+    counts = resamples(patterns, rows.ravel(), random, RESAMPLES)
+    n = counts.sum(axis=1)
+    out = {("accuracy", r): counts @ patterns[:, i] / n for i, r in enumerate(names)}
+    for first, second in DIFFERENCES:
+        if first in roles and second in roles:
+            out["difference", first, second] = out["accuracy", first] - out["accuracy", second]
+    p, f, a = (patterns[:, names.index(r)] for r in ("pre", "fine", "avg"))
+    for key, inside in (("tt_ff", p == f), ("tf_ft", p != f), ("all", p | ~p)):
+        out["contribution", key] = (counts @ (inside & a) - np.maximum(
+            counts @ (inside & p), counts @ (inside & f))) / n
+    out["false_false_true"] = counts @ (~p & ~f & a) / n
+    out["true_true_false"] = counts @ (p & f & ~a) / n
+    out["corrected_ratio"] = counts @ (p & ~f & a) / n
+    return out
+
+
+def interval(values, case, n):
+    """[low, high] and the standard error, as near as two bootstraps of this size are: a
+    quantile q of a normal has the error sqrt(q (1 - q)/B)/density, the standard deviation
+    1/sqrt(2 B) of itself. Six times that, and steps of 1/n as values are counts."""
+    level, theirs = case.get("level", 0.95), case.get("bootstrap", 10000)
+    if not theirs:
+        return None, None
+    q = (1 - level) / 2
+    low, high = np.quantile(values, [q, 1 - q])
+    sd = values.std()
+    error = math.sqrt(1 / RESAMPLES + 1 / theirs)
+    density = NormalDist().pdf(NormalDist().inv_cdf(q))
+    room = 6 * error * math.sqrt(q * (1 - q)) / density * sd + 1.5 / n
+    return ([Near(low, 0, room), Near(high, 0, room)],
+            Near(sd, 6 * error / math.sqrt(2) + 1e-9, 0.3 / n if n < 30 else 1e-12))
+
+
+def alpha_replicates(data, random):
+    """Accuracies of the averages at all alphas in every resample, (RESAMPLES, alphas)."""
+    right = np.stack([m.right for _, m in data.wse], axis=1)
+    patterns, rows = np.unique(right, axis=0, return_inverse=True)
+    return resamples(patterns, rows.ravel(), random, RESAMPLES) @ patterns / data.n
+
+
+# ---- One set ----
+
+
+class Set:
+    """A set of a case, read and scored."""
+
+    def __init__(self, case, given):
+        names = None
+        if case.get("class_names"):
+            with open(case["class_names"], encoding="utf-8") as file:
+                names = file.read().split("\n")
+        self.given, self.name = given, given.get("name", "data")
+        self.outputs = np.load(given["pre"]).shape[1]
+        own = class_outputs(given.get("classes", case.get("classes")), names)
+        numbers = case.get("label_numbers", "auto")
+        self.rows = np.arange(len(np.load(given["pre"], mmap_mode="r")))
+        self.left_out, self.labels = 0, None
+        if given.get("labels"):
+            labels = classes_of_labels(given["labels"], own, numbers)
+            self.rows = self.rows[labels >= 0]
+            self.left_out, self.labels = int((labels < 0).sum()), labels[labels >= 0]
+
+        def read(path):
+            return logits(path, own, case.get("probabilities"))[self.rows]
+
+        self.pre, self.fine = read(given["pre"]), read(given["fine"])
+        self.at = {float(a): read(f) for a, f in given.get("at", {}).items()}
+        self.average = "given" if given.get("avg") else "at 0.5" if 0.5 in self.at else "ose"
+        self.avg = read(given["avg"]) if given.get("avg") else self.at.get(0.5)
+        self.n, self.classes = self.pre.shape
+
+    def members(self, case, temperatures):
+        w = np.array(case.get("weights", (0.5, 0.5)), float)
+        w = list(w / w.sum())
+        models = [self.pre, self.fine]
+        roles = {"pre": of_logits(self.pre), "fine": of_logits(self.fine)}
+        ose = of_sum(models, w)
+        roles["avg"] = of_logits(self.avg) if self.avg is not None else ose
+        roles["ose"] = ose
+        roles["ose_probabilities"] = of_probabilities(models, w)
+        if temperatures:
+            scaled = [z / t for z, t in zip(models, temperatures)]
+            for role, z, t in zip(("pre_calibrated", "fine_calibrated"), models, temperatures):
+                roles[role] = of_logits(z, 1 / t)
+            roles["calibrated_ose"] = Member(w[0] * scaled[0] + w[1] * scaled[1], log_softmax(
+                w[0] * scaled[0] + w[1] * scaled[1]), models)
+            roles["calibrated_ose_probabilities"] = of_probabilities(scaled, w)
+        self.temperature = dict(zip(("pre", "fine"), temperatures or ()))
+        self.roles = {name: score(m, self.labels) for name, m in roles.items()}
+        return self.roles
+
+
+def bins_json(bins, ends):
+    return [{"low": near(low), "high": near(high), "count": count, "confidence": near(confidence),
+             "accuracy": near(accuracy)}
+            for (count, confidence, accuracy), (low, high) in zip(bins, ends)]
+
+
+def calibration_part(data, case):
+    """ece .. rms_equal_mass and the reliability curves of a labelled set."""
+    count = case.get("bins", 15)
+    out = {key: {} for key in ("ece", "mce", "rms", "ece_equal_mass", "mce_equal_mass",
+                               "rms_equal_mass", "reliability")}
+    for role, m in data.roles.items():
+        model = role.replace("_calibrated", "")
+        itself = role in FOUR or data.temperature.get(model) == 1  # a temperature of 1 is none
+        bins, doubt = equal_width(m.confidence, m.right, count)
+        doubt += int(m.doubt.sum())
+        found = measures(bins, data.n)
+        ends = [(b / count, (b + 1) / count) for b in range(count)]
+        curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
+        for key in ("ece", "mce", "rms"):
+            # a root: an error of 1e-16 in its square is 1e-8 where it is 0
+            room = 1e-8 if key == "rms" else 1e-12
+            out[key][role] = Anything if doubt else near(found[key], 1e-9, room)
+        if itself:
+            constant = np.ptp(m.logp, axis=1) == 0
+            sure = (m.confidence == 1) | constant if data.classes > 2 else constant | True
+            bins, doubt = equal_mass(m.confidence, m.right, count, sure)
+            doubt += int(m.doubt.sum())
+            found = measures([b[:3] for b in bins], data.n)
+            for key in ("ece", "mce", "rms") if role in FOUR else ():
+                out[key + "_equal_mass"][role] = Anything if doubt else near(
+                    found[key], 1e-9, 1e-8 if key == "rms" else 1e-12)
+            curve["equal_mass"] = Anything if doubt else bins_json([b[:3] for b in bins],
+                                                                   [b[3:] for b in bins])
+        if role in CURVES:
+            out["reliability"][role] = curve
+    return out
+
+
+def unlabelled_part(data, case):
+    """What has no value without labels; bins say only how confident a model is."""
+    nothing, roles = dict.fromkeys, list(data.roles)
+    out = {key: nothing(roles) for key in ("ece", "mce", "rms")}
+    out.update({key + "_equal_mass": nothing(FOUR) for key in ("ece", "mce", "rms")})
+    out.update(nothing(("false_false_true", "true_true_false", "improvement", "corrected_ratio",
+                        "calibrated_ose")))
+    out["groups"] = nothing(GROUPS)
+    out["improve_contribution"] = nothing(("tt_ff", "tf_ft", "all"))
+    out["margin"] = {name: nothing(PAIRS) for name in ("pre", "fine", "avg", "sum")}
+    out["differences"] = [{"first": first, "second": second, "value": None, "low": None,
+                           "high": None, "standard_error": None, "mcnemar": None}
+                          for first, second in DIFFERENCES]
+    count, out["reliability"] = case.get("bins", 15), {}
+    for role in roles:
+        confidence = data.roles[role].confidence
+        bins, doubt = equal_width(confidence, None, count)
+        ends = [(b / count, (b + 1) / count) for b in range(count)]
+        curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
+        if role in FOUR:
+            bins, _ = equal_mass(confidence, None, count, None)
+            curve["equal_mass"] = bins_json([b[:3] for b in bins], [b[3:] for b in bins])
+        if role in CURVES:
+            out["reliability"][role] = curve
+    return out
+
+
+def diversity_part(data):
+    out = []
+    for i, first in enumerate(FOUR):
+        for second in FOUR[i + 1:]:
+            a, b = data.roles[first], data.roles[second]
+            same = a.prediction == b.prediction
+            doubt = (a.doubt | b.doubt).sum() / data.n
+            d = {"first": first, "second": second, "agreement": near(same.mean(), 0, doubt + 1e-15),
+                 "disagreement": near(1 - same.mean(), 0, doubt + 1e-15), "both_wrong": None,
+                 "same_mistake": None, "error_correlation": None}
+            if data.labels is not None:
+                wrong = ~a.right & ~b.right
+                d["both_wrong"] = near(wrong.mean(), 0, doubt + 1e-15)
+                d["same_mistake"] = near((wrong & same).mean(), 0, doubt + 1e-15)
+                d["error_correlation"] = Anything if doubt else phi(a.right, b.right)
+            out.append(d)
+    return out
+
+
+def share(inside):
+    return int(inside.sum()) / len(inside)
+
+
+def groups_part(data):
+    """The eight groups and what the paper computes from them."""
+    r = data.roles
+    right = np.stack([r[name].right for name in ("pre", "fine", "avg")], axis=1)
+    letters = np.array(["F", "T"])[right.astype(int)]
+    words = ["".join(word) for word in letters]
+    data.words = words
+    q = group_numbers(right)
+    pair = np.array([word[:2] for word in words])
+    margin = {name: {g: near(r[name].margin[pair == g].mean()) if (pair == g).any() else None
+                     for g in PAIRS} for name in ("pre", "fine", "avg")}
+    margin["sum"] = {g: near(margin["pre"][g].value + margin["fine"][g].value)
+                     if margin["pre"][g] else None for g in PAIRS}
+    return {"groups": {g: words.count(g) for g in GROUPS},
+            "false_false_true": words.count("FFT") / data.n,
+            "true_true_false": words.count("TTF") / data.n,
+            "corrected_ratio": words.count("TFT") / data.n, "margin": margin,
+            "improvement": near(q["all"], 0, 1e-15),
+            "improve_contribution": {key: near(q[key], 0, 1e-15)
+                                     for key in ("tt_ff", "tf_ft", "all")}}
+
+
+def interval_part(values, case, n, level=True):
+    """intervals{} and the differences' low, high and standard error."""
+    if not case.get("bootstrap", 10000):
+        return None, {}
+    of = {key: interval(v, case, n) for key, v in values.items()}
+    out = {"level": case.get("level", 0.95), "replicates": case.get("bootstrap", 10000),
+           "accuracy": {key[1]: both[0] for key, both in of.items() if key[0] == "accuracy"},
+           "improve_contribution": {key[1]: both[0] for key, both in of.items()
+                                    if key[0] == "contribution"}}
+    for key in ("false_false_true", "true_true_false", "corrected_ratio"):
+        out[key] = of[key][0]
+    return out, {key[1:]: both for key, both in of.items() if key[0] == "difference"}
+
+
+def differences_part(roles, n, intervals, with_test=True):
+    out = []
+    for first, second in DIFFERENCES:
+        if first not in roles or second not in roles:
+            out.append({"first": first, "second": second, "value": None, "low": None, "high": None,
+                        "standard_error": None})
+            continue
+        a, b = roles[first], roles[second]
+        doubt = int((a.doubt | b.doubt).sum())
+        d = {"first": first, "second": second,
+             "value": near((int(a.right.sum()) - int(b.right.sum())) / n, 0, doubt / n + 1e-15)}
+        d["mcnemar"] = Anything if doubt else mcnemar(int((a.right & ~b.right).sum()),
+                                                      int((b.right & ~a.right).sum()))
+        ends, error = intervals.get((first, second), (None, None))
+        if doubt:
+            d.update(low=Anything, high=Anything, standard_error=Anything)
+        else:
+            d.update(low=ends and ends[0], high=ends and ends[1], standard_error=error)
+        out.append(d)
+    return out
+
+
+def alpha_scores(data, case, members, random):
+    """accuracy .. ece of the average, or the ensemble, at each alpha."""
+    out = []
+    for alpha, m in members:
+        score(m, data.labels)
+        s = {"alpha": near(alpha, 0, 0), "confidence": near(m.confidence.mean()), "accuracy": None,
+             "low": None, "high": None, "nll": None, "ece": None}
+        if data.labels is not None:
+            bins, doubt = equal_width(m.confidence, m.right, case.get("bins", 15))
+            s["accuracy"] = near(share(m.right), 0, m.doubt.sum() / data.n)
+            s["nll"] = near(m.nll.mean())
+            s["ece"] = Anything if doubt or m.doubt.any() else near(measures(bins, data.n)["ece"])
+            if case.get("bootstrap", 10000) and not m.doubt.any():
+                kinds, rows = np.unique(m.right, return_inverse=True)
+                values = resamples(kinds, rows, random, RESAMPLES) @ kinds / data.n
+                s["low"], s["high"] = interval(values, case, data.n)[0]
+            elif m.doubt.any():
+                s["low"] = s["high"] = Anything
+        out.append(s)
+    return out
+
+
+def samples_part(data, case):
+    wanted = GROUPS if case["list"] == "all" else case["list"].split(",")
+    rows = [int(r) for r in data.rows]
+    details = []
+    for i, (row, word) in enumerate(zip(rows, data.words)):
+        if word in wanted:
+            three = [(name, data.roles[name]) for name in ("pre", "fine", "avg")]
+            details.append({
+                "index": row, "group": word, "label": int(data.labels[i]),
+                "predictions": {name: int(m.prediction[i]) for name, m in three},
+                "confidence": {name: near(m.confidence[i]) for name, m in three},
+                "margin": {name: near(m.margin[i]) for name, m in three}})
+    return {"samples": {g: [row for row, word in zip(rows, data.words) if word == g]
+                        for g in GROUPS if g in wanted}, "samples_detail": details}
+
+
+def set_diagnosis(data, case, temperatures, random):
+    roles = data.members(case, temperatures)
+    labelled = data.labels is not None
+
+    def each(what, doubtful=False):
+        return {name: Anything if doubtful and m.doubt.any() else what(m)
+                for name, m in roles.items()} if labelled else dict.fromkeys(roles)
+
+    out = {"name": data.name, "n": data.n, "left_out": data.left_out, "outputs": data.outputs,
+           "classes": data.classes, "average": data.average,
+           "confidence": {name: near(m.confidence.mean()) for name, m in roles.items()},
+           "accuracy": each(lambda m: share(m.right), True),
+           "gap": each(lambda m: near(m.confidence.mean() - share(m.right)), True),
+           "nll": each(lambda m: near(m.nll.mean())), "brier": each(lambda m: near(m.brier.mean())),
+           "temperature": dict(zip(("pre", "fine"), (near(t, 1e-8) for t in temperatures)))
+           if temperatures else {"pre": None, "fine": None},
+           "diversity": diversity_part(data)}
+    target = roles["pre"].confidence.mean()
+    tau, at_limit = balanced_temperature(data.fine, target)
+    # confidences that hardly depend on T do not say which T it is
+    there, around = (np.exp(log_softmax(data.fine / t)).max(axis=1).mean()
+                     for t in (tau, tau * (1 + 1e-6)))
+    data.balance_settled = at_limit or there - around > 1e-9
+    data.balanced_alpha = 1 / (1 + tau)
+    settled = data.balance_settled
+    out["balance"] = {"temperature": near(tau, 1e-8) if settled else Anything,
+                      "alpha": near(1 / (1 + tau), 1e-8) if settled else Anything,
+                      "at_limit": at_limit if settled else Anything}
+    if not labelled:
+        out.update(unlabelled_part(data, case))
+    if labelled:
+        out.update(calibration_part(data, case))
+        out.update(groups_part(data))
+        out["calibrated_ose"] = out["accuracy"].get("calibrated_ose")
+        data.values = replicate_values(roles, random)
+        intervals, differences = interval_part(data.values, case, data.n)
+        if intervals:
+            for name, m in roles.items():
+                if m.doubt.any():
+                    intervals["accuracy"][name] = Anything
+        out["intervals"] = intervals
+        out["differences"] = differences_part(roles, data.n, differences)
+    if data.at:
+        alphas = {0.0: data.pre, 1.0: data.fine} | data.at
+        data.wse = [(a, of_logits(alphas[a])) for a in sorted(alphas)]
+        out["averages"] = alpha_scores(data, case, data.wse, random)
+    if case.get("alphas"):
+        members = [(a, of_sum([data.pre, data.fine], (1 - a, a)))
+                   for a in sorted(float(text) for text in case["alphas"])]
+        out["ensembles"] = alpha_scores(data, case, members, random)
+    if case.get("list") and labelled:
+        out.update(samples_part(data, case))
+    return out
+
+
+# ---- Over all sets ----
+
+
+def average_ood(sets, found, case):
+    """Means over the labelled sets out of distribution."""
+    if not sets:
+        return None
+    n = sum(data.n for data in sets)
+
+    def mean(get):
+        values = [get(f) for f in found]
+        if any(v is Anything for v in values):
+            return Anything
+        if any(v is None for v in values):
+            return None
+        values = [v.value if isinstance(v, Near) else v for v in values]
+        return near(sum(values) / len(values))
+
+    roles = list(found[0]["accuracy"])
+    out = {"sets": len(sets)}
+    for key in ("accuracy", "confidence", "ece"):
+        out[key] = {r: mean(lambda f, k=key, r=r: f[k][r]) for r in roles}
+    for key in ("improvement", "false_false_true", "true_true_false", "corrected_ratio"):
+        out[key] = mean(lambda f, k=key: f[k])
+    out["improve_contribution"] = {k: mean(lambda f, k=k: f["improve_contribution"][k])
+                                   for k in ("tt_ff", "tf_ft", "all")}
+    values = {key: sum(data.values[key] for data in sets) / len(sets) for key in sets[0].values}
+    intervals, differences = interval_part(values, case, n / len(sets))
+    doubtful = {r for data in sets for r, m in data.roles.items() if m.doubt.any()}
+    if intervals:
+        intervals["accuracy"].update(dict.fromkeys(doubtful, Anything))
+        out["intervals"] = intervals
+    out["differences"] = []
+    for i, d in enumerate(found[0]["differences"]):
+        ends, error = differences.get((d["first"], d["second"]), (None, None))
+        e = {"first": d["first"], "second": d["second"],
+             "value": mean(lambda f, i=i: f["differences"][i]["value"]),
+             "low": ends and ends[0], "high": ends and ends[1], "standard_error": error}
+        if doubtful & {d["first"], d["second"]}:
+            e.update(low=Anything, high=Anything, standard_error=Anything, value=Anything)
+        out["differences"].append(e)
+    return out
+
+
+def alpha_part(sets, which_id, case, random):
+    """The rules that choose alpha. cost: what is lacking to the best there is; intervals are of
+    the alphas that were chosen."""
+    there = next((data for data in sets if data.at), None)
+    if there is None:
+        return None
+    alphas = [a for a, _ in there.wse]
+    id_set = sets[which_id]
+    ood = [data for i, data in enumerate(sets) if i != which_id]
+    scored = [data for data in ood if data.at and data.labels is not None]
+    by_ood = by_id = drawn = None
+    if scored:
+        by_ood = [sum(share(data.wse[i][1].right) for data in scored) / len(scored)
+                  for i in range(len(alphas))]
+        drawn = sum(alpha_replicates(data, random) for data in scored) / len(scored)
+    if id_set.at and id_set.labels is not None:
+        by_id = [share(m.right) for _, m in id_set.wse]
+
+    def best(values):  # of equals the nearest to 1/2, then the lower
+        top = max(values) - 1e-12
+        return min((abs(a - 0.5), a) for a, v in zip(alphas, values) if v >= top)[1]
+
+    rules = []
+    if by_id:
+        rules.append(("id-accuracy", best(by_id), 0))
+    if ood:
+        rules.append(("balanced-confidence-ood",
+                      sum(data.balanced_alpha for data in ood) / len(ood), 1e-8))
+    rules.append(("balanced-confidence-id", id_set.balanced_alpha, 1e-8))
+    rules.append(("half", 0.5, 0))
+    if by_ood:
+        rules.append(("oracle", best(by_ood), 0))
+    out = []
+    for name, alpha, room in rules:
+        i = min(range(len(alphas)), key=lambda k: (abs(alphas[k] - alpha), alphas[k]))
+        rule = {"rule": name, "alpha": near(alpha, room, 0), "nearest": near(alphas[i], 0, 0),
+                "accuracy_id": near(by_id[i], 0, 1e-15) if by_id else None, "accuracy_ood": None,
+                "low": None, "high": None, "cost": None, "cost_low": None, "cost_high": None}
+        if by_ood:
+            rule.update(accuracy_ood=near(by_ood[i], 0, 1e-15),
+                        cost=near(max(by_ood) - by_ood[i], 0, 1e-15))
+        if by_ood and case.get("bootstrap", 10000):
+            n = sum(data.n for data in scored) / len(scored)
+            oracle = drawn[:, alphas.index(best(by_ood))]
+            rule["low"], rule["high"] = interval(drawn[:, i], case, n)[0]
+            rule["cost_low"], rule["cost_high"] = interval(oracle - drawn[:, i], case, n)[0]
+        out.append(rule)
+    return {"alphas": [near(a, 0, 0) for a in alphas], "rules": out}
+
+
+# ---- The curve ----
+
+
+def accuracy_of(path, labels, outputs):
+    z = logits(path, outputs, False)
+    y = classes_of_labels(labels, outputs, "auto")
+    return share((z.argmax(axis=1) == y)[y >= 0])
+
+
+def curve_points(path):
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, skipinitialspace=True))
+    folder = os.path.dirname(path)
+    points = {}
+    for row in rows:
+        if row.get("labels"):
+            own = class_outputs(row.get("classes") or None)
+            pair = [accuracy_of(os.path.join(folder, row[key]),
+                                os.path.join(folder, row["labels"]), own)
+                    for key in ("fine", "avg")]
+        else:
+            pair = [float(row["fine"]), float(row["avg"])]
+        points.setdefault(row["name"], []).append(pair)
+    means = {name: np.mean(pairs, axis=0) for name, pairs in points.items()}
+    if any((pair > 1).any() for pair in means.values()):
+        means = {name: pair / 100 for name, pair in means.items()}
+    return means
+
+
+def curve_part(case, found):
+    """Least squares of a parabola. found["band"]["fine"]: where the band is asked for."""
+    level = case.get("level", 0.95)
+    points = curve_points(case["curve"])
+    chosen = case.get("highlight", [])
+    fitted = {name: pair for name, pair in points.items() if name not in chosen}
+    x, y = np.array(list(fitted.values())).T
+    design = np.stack([np.ones_like(x), x, x * x], axis=1)
+    c = np.linalg.lstsq(design, y, rcond=None)[0]
+    rss, n = ((y - design @ c) ** 2).sum(), len(x)
+    total = ((y - y.mean()) ** 2).sum()
+    s = math.sqrt(rss / (n - 3)) if n > 3 else math.nan
+    # h = |R'^-1 v|^2 with the R of a QR in a centred x
+    middle, wide = x.mean(), np.ptp(x)
+
+    def vector(at):
+        u = (np.asarray(at) - middle) / wide
+        return np.stack([np.ones_like(u), u, u * u], axis=-1)
+
+    r = np.linalg.qr(vector(x))[1]
+
+    def leverage(at):
+        return (np.linalg.solve(r.T, vector(at).T) ** 2).sum(axis=0)
+
+    t_level = student_quantile((1 + level) / 2, n - 3) if n > 3 else math.nan
+    room = {"relative": 1e-9, "absolute": 1e-10}
+    out = {"n": n, "coefficients": [near(v, 1e-7, 1e-9) for v in c], "level": level,
+           "r_squared": near(1 - rss / total if total else math.nan, **room),
+           "residual_sd": near(s, 1e-9, 1e-9),
+           "points": [{"name": name, "fine": near(pair[0]), "avg": near(pair[1])}
+                      for name, pair in fitted.items()], "highlight": []}
+    for name in chosen:
+        at, value = points[name]
+        predicted = float(c @ [1, at, at * at])
+        error = s * math.sqrt(1 + leverage(at)) if n > 3 else math.nan
+        t = abs(value - predicted) / error if n > 3 and error > 0 else math.nan
+        out["highlight"].append({
+            "name": name, "fine": near(at), "avg": near(value), "predicted": near(predicted, **room),
+            "residual": near(value - predicted, **room), "standard_error": near(error, 1e-9, 1e-9),
+            "p": near(2 * student(-t, n - 3), 1e-7) if n > 3 and error > 1e-9 else Anything,
+            "low": near(predicted - t_level * error, 1e-8, 1e-9),
+            "high": near(predicted + t_level * error, 1e-8, 1e-9),
+            "extrapolated": bool(at < x.min() or at > x.max())})
+    at = np.array(found["curve"]["band"]["fine"], float)
+    half = t_level * s * np.sqrt(leverage(at))
+    ends = [pair[0] for pair in points.values()]
+    if at[0] != min(ends) or at[-1] != max(ends) or (np.diff(at) <= 0).any():
+        at = np.full(len(at), math.nan)
+    line = np.stack([np.ones_like(at), at, at * at], axis=1) @ c
+    out["band"] = {"fine": [near(v, 0, 0) for v in at], "avg": [near(v, **room) for v in line],
+                   "low": [near(v, 1e-8, 1e-9) for v in line - half],
+                   "high": [near(v, 1e-8, 1e-9) for v in line + half]}
+    return out
+
+
+# ---- All of it ----
+
+
+def fit(sets, case, which_id):
+    """(temperatures or None, which set they are of, at their limits)."""
+    if case.get("temperature"):
+        return list(case["temperature"]), None, None
+    name = case.get("fit", sets[which_id].name)
+    if name == "none":
+        return None, None, None
+    data = next(data for data in sets if data.name == name)
+    if data.labels is None:
+        return None, None, None
+    both = [fitted_temperature(z, data.labels) for z in (data.pre, data.fine)]
+    return [t for t, _ in both], name, dict(zip(("pre", "fine"), (limit for _, limit in both)))
+
+
+def diagnosis(case, found):
+    """What the JSON `found` should be; found itself says only where the band is drawn."""
+    random = np.random.default_rng(case.get("reference_seed", 5))
+    out = {}
+    sets = [Set(case, given) for given in case.get("sets", [])]
+    if sets:
+        names = [data.name for data in sets]
+        which_id = names.index(case.get("id", names[0]))
+        temperatures, fitted_on, limits = fit(sets, case, which_id)
+        out["sets"] = [set_diagnosis(data, case, temperatures, random) for data in sets]
+        out["id"], out["temperature_fitted_on"] = names[which_id], fitted_on
+        if limits:
+            out["temperature_at_limit"] = limits
+        labelled = [i for i, data in enumerate(sets) if i != which_id and data.labels is not None]
+        out["average_ood"] = average_ood([sets[i] for i in labelled],
+                                         [out["sets"][i] for i in labelled], case)
+        out["alpha"] = alpha_part(sets, which_id, case, random)
+        if len(sets) == 1:
+            out.update(out["sets"][0])
+    if case.get("curve"):
+        out["curve"] = curve_part(case, found)
+    return out
+
+
+def differences(expected, found, where=""):
+    """Lines, one for each place where found is not as expected."""
+    if expected is Anything:
+        return []
+    if expected is None:
+        return [] if found is None else [f"{where}: {str(found)[:80]} instead of null"]
+    if isinstance(expected, dict):
+        if not isinstance(found, dict):
+            return [f"{where}: {found!r} instead of an object"]
+        return [line for key, value in expected.items()
+                for line in differences(value, found.get(key), f"{where}.{key}")]
+    if isinstance(expected, list):
+        if not isinstance(found, list) or len(found) != len(expected):
+            return [f"{where}: not the {len(expected)} expected: {str(found)[:80]}"]
+        return [line for i, value in enumerate(expected)
+                for line in differences(value, found[i], f"{where}[{i}]")]
+    if isinstance(expected, Near):
+        good = expected.meets(found)
+    else:
+        good = found == expected and isinstance(found, bool) == isinstance(expected, bool)
+    return [] if good else [f"{where}: {found!r} instead of {expected!r}"]
+
+
+def leaves(tree):
+    """How many values are compared."""
+    if isinstance(tree, dict):
+        return sum(leaves(v) for v in tree.values())
+    if isinstance(tree, list):
+        return sum(leaves(v) for v in tree)
+    return 0 if tree is Anything else 1
+
+
+def unsettled(tree):
+    if isinstance(tree, dict):
+        return sum(unsettled(v) for v in tree.values())
+    if isinstance(tree, list):
+        return sum(unsettled(v) for v in tree)
+    return 1 if tree is Anything else 0
