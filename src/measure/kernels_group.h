@@ -64,7 +64,7 @@ static inline leaders lead(vector first)
 static inline void follow(leaders *l, vector next)
 {
     l->at += 1;
-    l->index = choose(next > l->top, l->at, l->index);
+    l->index = choose((whole)(next > l->top), l->at, l->index);
     l->second = larger(l->second, smaller(next, l->top));
     l->top = larger(l->top, next);
 }
@@ -213,7 +213,7 @@ static inline whole bin_of(vector confidence, double bins)
     vector x = confidence * bins, nearest = (x + shift) - shift;
     vector bin = nearest - (vector)((whole)(nearest >= x) & (whole)spread(1));
     bin = smaller(larger(bin, spread(0)), spread(bins - 1));
-    return (whole)(bin + shift) & (((int64_t)1 << 52) - 1);
+    return (whole)(bin + shift) & (((uint64_t)1 << 52) - 1);
 }
 
 /* groups: TT, TF, FT, FF, and all. */
@@ -245,12 +245,12 @@ static int fold(bang_fold *folds, bang_accord *accords, uint64_t right[S], uint6
                 size_t bins, const bang_score *scores, size_t members, const double *label,
                 size_t rows)
 {
-    int64_t fine = -1;
+    uint64_t fine = UINT64_MAX;
     for (size_t q = 0; q < S; q += L) {
         vector class = load(label + q);
         whole pattern = {0}, valid = {0}, bit = valid + 1, usable = ~valid;
         for (size_t l = 0; l < L; l++)
-            valid[l] = q + l < rows ? -1 : 0;
+            valid[l] = q + l < rows ? UINT64_MAX : 0;
         for (size_t m = 0; m < members; m++, bit <<= 1) {
             vector confidence = load(scores[m].confidence + q);
             usable &= (whole)(confidence > 0);
