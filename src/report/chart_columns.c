@@ -17,15 +17,15 @@
 #define NAME_LINES 3
 
 typedef struct layout {
-    bang_plot plot;   /* its x axis is not used */
-    double slot;      /* px of one name */
-    double bar;       /* px of one column */
-    double gap;       /* px between two columns */
-    int values;       /* there is room to write them at the columns */
-    int turned;       /* names are, since a word is wider than its slot */
-    size_t every;     /* name each so many-th slot */
-    double name_gap;  /* for values under the plot */
-    double name_room; /* height under the plot */
+    bang_plot plot;    /* its x axis is not used */
+    double slot;       /* px of one name */
+    double bar;        /* px of one column */
+    double gap;        /* px between two columns */
+    int values;        /* there is room to write them at the columns */
+    int turned;        /* names are, since a word is wider than its slot */
+    size_t every;      /* name each so many-th slot */
+    double value_room; /* under the plot, for values of columns that go down */
+    double name_room;  /* under that */
 } layout;
 
 static double slot_middle(const layout *l, size_t i)
@@ -97,13 +97,12 @@ static void fit_names(layout *l, const bang_column_chart *chart)
         tallest = fmax(tallest, bang_draw_block_height(&name));
     }
     l->every = 1;
-    l->name_gap = l->values && l->plot.y.lo < 0 ? 12 : 0;
-    l->name_room = l->name_gap + (tallest > 0 ? tallest + 10 : 4);
+    l->name_room = tallest > 0 ? tallest + 10 : 4;
     if (!l->turned)
         return;
     for (size_t i = 0; i < chart->count; i++)
         longest = fmax(longest, fmin(turned_room(l, i), bang_draw_text_width(chart->names[i], 12)));
-    l->name_room = l->name_gap + longest * 0.71 + 18;
+    l->name_room = longest * 0.71 + 18;
     while ((double)l->every * l->slot < 17 && l->every < SIZE_MAX / 2)
         l->every *= 2;
 }
@@ -268,7 +267,7 @@ static void add_slots(bang_text *out, const layout *l, const bang_column_chart *
 
 static void add_names(bang_text *out, const layout *l, const bang_column_chart *chart)
 {
-    double top = l->plot.bottom + l->name_gap + 18;
+    double top = l->plot.bottom + l->value_room + 18;
     for (size_t i = 0; i < chart->count; i += l->every) {
         bang_draw_block name;
         if (!l->turned) {
@@ -316,7 +315,9 @@ static void draw(bang_text *out, const bang_column_chart *chart, bang_legend *le
     l.plot.top = bang_draw_title_room(&title) + legend->height + (l.values ? 14 : 6);
     l.plot.bottom = l.plot.top + PLOT_HEIGHT;
     bang_draw_wrap(&x_label, chart->x_label, 13, l.plot.right - l.plot.left, 2);
-    double foot = bang_draw_block_height(&x_label), below = l.plot.bottom + l.name_room;
+    l.value_room = l.values && l.plot.y.lo < 0 ? 12 : 0;
+    double foot = bang_draw_block_height(&x_label);
+    double below = l.plot.bottom + l.value_room + l.name_room;
     bang_draw_open(out, ceil(width), ceil(below + (foot > 0 ? foot + 6 : 0) + 12), chart->title);
     bang_draw_title_add(out, &title);
     bang_legend_add(out, legend, BANG_DRAW_PAD, bang_draw_title_room(&title));
