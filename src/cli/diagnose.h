@@ -134,6 +134,7 @@ int diagnose_write_csv(const char *path, const diagnose_result *r, bang_error *e
 int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err);
 
 /* Parts of the text. */
+void diagnose_print_wrapped(const char *lines);      /* broken at blanks, after 100 columns */
 void diagnose_print_sets(const diagnose_result *r);  /* all sets beside each other */
 void diagnose_print_alpha(const diagnose_result *r); /* temperatures, and which alpha */
 void diagnose_print_list(const diagnose_result *r, size_t set);
@@ -159,7 +160,7 @@ double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
 /* An interval around a difference that excludes 0. NaN: no. */
 int diagnose_is_real(const bang_estimate *difference);
-/* "real", "may be chance", or "" without an interval. */
+/* "real", "may be chance", "none" where no resample differs, or "" without an interval. */
 const char *diagnose_verdict(const bang_estimate *difference);
 /* "PM", "FM", "AM", "OSE", ...: roles for people. */
 const char *diagnose_role_title(bang_role role);

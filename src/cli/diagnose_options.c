@@ -250,10 +250,17 @@ static int is_utf8(const char *text)
     return value != NULL;
 }
 
+static int has_control(const char *text)
+{
+    while (*text && (unsigned char)*text >= 0x20 && *text != 0x7F)
+        text++;
+    return *text != '\0';
+}
+
 static void check_name(cli *c, const diagnose_request *r, size_t index)
 {
     const char *name = r->sets[index].name;
-    if (!*name || strpbrk(name, "\n\r\t") || !is_utf8(name))
+    if (!*name || has_control(name) || !is_utf8(name))
         cli_problem(c, "--set '%.80s': is no name: use letters, digits and signs, in UTF-8", name);
     if (strcmp(name, "none") == 0)
         cli_problem(c, "--set none: means no set elsewhere: choose another name");
