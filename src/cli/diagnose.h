@@ -107,7 +107,7 @@ typedef struct diagnose_result {
     int by_class;
     size_t argument_count;
     char *const *arguments; /* (argument_count) the command line after bang */
-    bang_text notes; /* a line each: what a reader should know about the input */
+    bang_text notes;        /* a line each: what a reader should know about the input */
 } diagnose_result;
 
 /* Says through c which highlights are no points. */

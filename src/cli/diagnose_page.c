@@ -48,6 +48,8 @@ static json_t *command_of(const diagnose_page *p)
 /* Ends a section: what p->show holds becomes its record. */
 static void end_section(diagnose_page *p, json_t *records, const char *key, const char *title)
 {
+    if (json_array_size(p->show) == 0)
+        return;
     json_t *record = json_pack("{so ss ss ss so s{} so}", "key", page_format("diagnose/%s", key),
                                "experiment", "diagnose", "section", title, "version", BANG_VERSION,
                                "options", options_of(p), "result", "show", p->show);

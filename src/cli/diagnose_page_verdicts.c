@@ -257,8 +257,8 @@ static int judge_dominance(diagnose_page *p)
     if (few)
         bang_text_add(&because, "%s%zu set%s with fewer than %d such samples %s not judged.",
                       counted ? " " : "", few, few == 1 ? "" : "s", FEW, few == 1 ? "is" : "are");
-    bang_text_add(&because, " Decided by the sign, which has to be the same on all sets; no "
-                            "interval is computed.");
+    bang_text_add(&because, " Decided by the sign%s; no interval is computed.",
+                  counted > 1 ? ", which has to be the same on all sets" : "");
     add_verdict(p, claim_of(p, "The fine-tuned model", "dominates where it alone is wrong,"),
                 !counted              ? "open"
                 : negative == counted ? "yes"
