@@ -27,17 +27,15 @@ static void print_percent(double value, int width)
         printf("%*.1f", width, 100 * value);
 }
 
-/* The better of both, how much the average is above it, FFT, and gaps of both models. */
+/* Accuracies, FFT, and gaps of both models. */
 static void print_line(const diagnose_result *r, const bang_estimate *of, double gap_pre,
                        double gap_fine)
 {
-    char points[32], range[64], pre[32], fine[32];
+    char pre[32], fine[32];
     for (int i = 0; i < COLUMNS; i++)
         if (is_shown(r, i))
             print_percent(of[BANG_Q_ACCURACY + columns[i]].value, 7);
-    printf("  %6s%-16s", diagnose_points(points, of[BANG_Q_ALL].value),
-           diagnose_range(range, &of[BANG_Q_ALL]));
-    print_percent(of[BANG_Q_FFT].value, 6);
+    print_percent(of[BANG_Q_FFT].value, 7);
     printf("  %6s %6s\n", diagnose_points(pre, gap_pre), diagnose_points(fine, gap_fine));
 }
 
@@ -62,11 +60,79 @@ static void print_heading(const diagnose_result *r, int width)
         for (int i = 0; i < COLUMNS; i++)
             if (is_shown(r, i))
                 printf("%7s", titles[line][i]);
-        printf(line ? "  %-22s%6s  %6s %6s\n" : "  %-22s%6s  %6s\n",
-               line             ? "in points"
-               : is_shown(r, 2) ? "AM - the better"
-                                : "OSE - the better",
-               line ? "FFT" : "", line ? "PM" : "gap", "FM");
+        if (line)
+            printf("%7s  %6s %6s\n", "FFT", "PM", "FM");
+        else
+            printf("%7s  %6s\n", "", "gap");
+    }
+}
+
+/* What the average gains, and where from: two tables of three columns. */
+static const struct {
+    bang_quantity quantity;
+    const char *title, *without; /* an average: the OSE takes its place; NULL: not shown */
+} gains[2][3] = {
+    {{BANG_Q_AVG_PRE, "AM - PM", "OSE - PM"},
+     {BANG_Q_AVG_FINE, "AM - FM", "OSE - FM"},
+     {BANG_Q_AVG_OSE, "AM - OSE", NULL}},
+    {{BANG_Q_ALL, "AM - the better", "OSE - the better"},
+     {BANG_Q_TT_FF, "of it TT+FF", "of it TT+FF"},
+     {BANG_Q_TF_FT, "and TF+FT", "and TF+FT"}},
+};
+
+/* "real", "may be chance" ...; set is NULL for the mean over the OOD sets. */
+static const char *judge_gain(const diagnose_result *r, const bang_set_diagnosis *set,
+                              const bang_estimate *of, bang_quantity q)
+{
+    double p = NAN;
+    if (q == BANG_Q_ALL)
+        return diagnose_verdict_all(set, of, r->level);
+    if (set && q == BANG_Q_TT_FF)
+        p = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
+    else if (set)
+        p = diagnose_p(set, q);
+    return diagnose_verdict(&of[q], p, r->level);
+}
+
+/* "+1.9 [+1.2, +2.6]" each, with a mark where it may be chance. */
+static void print_gains(const diagnose_result *r, int table, const bang_set_diagnosis *set,
+                        const bang_estimate *of)
+{
+    char line[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < 3; i++) {
+        const bang_estimate *e = &of[gains[table][i].quantity];
+        char points[32], range[64], cell[128];
+        if (!is_shown(r, 2) && !gains[table][i].without)
+            continue;
+        const char *verdict = judge_gain(r, set, of, gains[table][i].quantity);
+        snprintf(cell, sizeof cell, "%7s%s%s", diagnose_points(points, e->value),
+                 diagnose_range(range, e), *verdict == 'm' ? " ~" : "");
+        used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", i < 2 ? 26 : 0, cell);
+    }
+    while (used && line[used - 1] == ' ')
+        line[--used] = '\0';
+    puts(line);
+}
+
+static void print_gain_table(const diagnose_result *r, int table, size_t width)
+{
+    const bang_diagnosis *d = r->found;
+    int last = is_shown(r, 2) || table ? 2 : 1;
+    printf("\n%-*s", (int)width, table ? "where from" : "In points");
+    for (int i = 0; i <= last; i++)
+        printf("   %-*s", i < last ? 23 : 0,
+               is_shown(r, 2) ? gains[table][i].title : gains[table][i].without);
+    putchar('\n');
+    for (size_t i = 0; i < d->set_count; i++) {
+        if (!d->sets[i].tally->labelled)
+            continue;
+        print_set_name(d, i, width);
+        print_gains(r, table, &d->sets[i], d->sets[i].of);
+    }
+    if (d->ood_count) {
+        cli_print_name("average OOD", width);
+        print_gains(r, table, NULL, d->ood);
     }
 }
 
@@ -79,7 +145,6 @@ void diagnose_print_sets(const diagnose_result *r)
         width = size > width ? size : width;
     }
     width = width > NAME_MOST ? NAME_MOST : width;
-    puts("\n");
     print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
@@ -92,6 +157,14 @@ void diagnose_print_sets(const diagnose_result *r)
                    d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
                    d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value);
     }
+    print_gain_table(r, 0, width);
+    print_gain_table(r, 1, width);
+    if (r->replicates)
+        puts("~: may be chance");
+    puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: ensemble of their outputs; FFT: "
+         "AM\n"
+         "is right where PM and FM are wrong; gap: confidence - accuracy. --details: more of each "
+         "set");
 }
 
 static void add_temperatures(bang_text *out, const bang_diagnosis *d)
@@ -164,9 +237,6 @@ void diagnose_print_alpha(const diagnose_result *r)
     for (int i = 0; i < BANG_RULES; i++)
         if (d->choices[i].known)
             print_rule(&d->choices[i], rules[i], with->wse[d->choices[i].nearest].alpha);
-    if (isnan(d->choices[advised].cost.value))
-        printf("By %s: ", rules[advised]);
-    else
-        printf("The cheapest that needs no OOD labels: ");
-    printf("bang average PM FM --alpha %g -o AM\n", with->wse[d->choices[advised].nearest].alpha);
+    printf("Without OOD labels, by %s: bang average PM FM --alpha %g -o AM\n", rules[advised],
+           with->wse[d->choices[advised].nearest].alpha);
 }

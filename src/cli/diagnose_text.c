@@ -78,16 +78,17 @@ static void print_p(double p)
 }
 
 /* width: of the words about it, where something follows. */
-static void print_estimate(const char *title, const bang_estimate *e, int width)
+static void print_estimate(const char *title, const bang_estimate *e, const char *verdict,
+                           int width)
 {
     char points[32], range[64];
     printf("%-*s  %6s", NAME, title, diagnose_points(points, e->value));
     if (width || !isnan(e->interval.low))
-        printf(" %-16s  %-*s", diagnose_range(range, e), width, diagnose_verdict(e));
+        printf(" %-16s  %-*s", diagnose_range(range, e), width, verdict);
 }
 
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
-static void print_differences(const bang_set_diagnosis *set)
+static void print_differences(const diagnose_result *r, const bang_set_diagnosis *set)
 {
     printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Differences of accuracy", "points", "",
            "", "only 1st", "only 2nd", "McNemar's p");
@@ -103,7 +104,7 @@ static void print_differences(const bang_set_diagnosis *set)
         snprintf(title, sizeof title, "%s - %s",
                  diagnose_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
                  diagnose_role_title(second));
-        print_estimate(title, &set->of[q], 13);
+        print_estimate(title, &set->of[q], diagnose_verdict(&set->of[q], test.p, r->level), 13);
         printf("  %8zu  %8zu  ", test.b, test.c);
         print_p(test.p);
     }
@@ -127,17 +128,21 @@ static void print_groups(const bang_set_diagnosis *set)
     }
 }
 
-static void print_contributions(const bang_set_diagnosis *set)
+/* The first part is FFT against TTF, of which there is an exact test, too. */
+static void print_contributions(const diagnose_result *r, const bang_set_diagnosis *set)
 {
     const char *avg = set->has_average ? "AM" : "OSE";
+    double sign_test = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     char all[64];
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
-    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF], 0);
+    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF],
+                   diagnose_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
     putchar('\n');
-    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT], 0);
+    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT],
+                   diagnose_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
     putchar('\n');
     snprintf(all, sizeof all, "all: %s - the better one", avg);
-    print_estimate(all, &set->of[BANG_Q_ALL], 0);
+    print_estimate(all, &set->of[BANG_Q_ALL], diagnose_verdict_all(set, set->of, r->level), 0);
     putchar('\n');
     const struct {
         const char *title;
@@ -177,9 +182,9 @@ static void print_margins(const bang_set_diagnosis *set)
             print_margin_line("OSE", set->tally->of[set->member[BANG_OSE]].margin);
     print_margin_line("PM + FM", set->margin_sum);
     /* appendix E.6: the sign of the sum tells which of the two carries the mean */
-    if (set->margin_sum[BANG_TF] < 0)
+    if (diagnose_dominates(set, BANG_TF))
         puts("TF: the sum is negative: the fine-tuned model dominates where it is wrong");
-    if (set->margin_sum[BANG_FT] < 0)
+    if (diagnose_dominates(set, BANG_FT))
         puts("FT: the sum is negative: the pre-trained model dominates where it is wrong");
 }
 
@@ -277,9 +282,9 @@ static void print_set(const diagnose_result *r, size_t index)
         print_confidence(set);
     else {
         print_models(r, set);
-        print_differences(set);
+        print_differences(r, set);
         print_groups(set);
-        print_contributions(set);
+        print_contributions(r, set);
         print_margins(set);
     }
     print_diversity(set);
@@ -288,6 +293,21 @@ static void print_set(const diagnose_result *r, size_t index)
         diagnose_print_classes(r, index);
     if (r->listed && set->tally->labelled)
         diagnose_print_list(r, index);
+    if (r->found->set_count > 1)
+        puts("\n");
+}
+
+/* What was asked for of every set. */
+static void print_samples(const diagnose_result *r, size_t index)
+{
+    if (!(r->by_class || r->listed) || !r->found->sets[index].tally->labelled)
+        return;
+    print_title(r, index);
+    if (r->by_class)
+        diagnose_print_classes(r, index);
+    if (r->listed)
+        diagnose_print_list(r, index);
+    puts("\n");
 }
 
 /* Where a line of at most WIDTH columns may end: at a blank, but not within [1.2, 2.6] nor before
@@ -319,16 +339,16 @@ void diagnose_print_wrapped(const char *text)
 void diagnose_print(const diagnose_result *r)
 {
     bang_text said = {0};
-    for (size_t i = 0; r->found && i < r->found->set_count; i++) {
-        if (i > 0)
-            puts("\n");
-        print_set(r, i);
-    }
-    if (r->found) {
-        if (r->found->set_count > 1)
-            diagnose_print_sets(r);
+    int several = r->found && r->found->set_count > 1;
+    for (size_t i = 0; r->found && i < r->found->set_count; i++)
+        if (!several || r->details)
+            print_set(r, i);
+        else
+            print_samples(r, i);
+    if (several)
+        diagnose_print_sets(r);
+    if (r->found)
         diagnose_print_alpha(r);
-    }
     if (r->found && r->curve)
         putchar('\n');
     if (r->curve)
