@@ -103,7 +103,7 @@ static int add_side(struct sum sums[SUMS], const struct search *s, const struct 
 {
     const bang_measure_kernels *kernels = worker->reader.kernels;
     const double *z = worker->z;
-    double moments[4][BANG_SIDE];
+    double moments[4][BANG_SIDE] = {{0}};
     bang_scan scan;
     for (size_t j = count; j < BANG_SIDE; j++)
         rows[j] = rows[0];
@@ -115,7 +115,8 @@ static int add_side(struct sum sums[SUMS], const struct search *s, const struct 
     }
     kernels->scan(&scan, z, s->classes);
     kernels->warm(moments, z, s->classes, scan.top, s->beta);
-    kernels->logarithms(moments[3], moments[0], BANG_SIDE);
+    if (!s->balance)
+        kernels->logarithms(moments[3], moments[0], BANG_SIDE);
     for (size_t j = 0; j < count; j++) {
         double of[4] = {moments[0][j], moments[1][j], moments[2][j], moments[3][j]};
         double label = s->balance ? scan.top[j] : z[BANG_SIDE * (size_t)s->labels[rows[j]] + j];
