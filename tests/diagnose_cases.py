@@ -3,7 +3,9 @@
 diagnose_reference.py computes from the same files:
 
     diagnose_cases.py check              the reference itself, against plain loops
-    diagnose_cases.py compare [NAME...]  one line for each case; all of them by default
+    diagnose_cases.py compare [NAME...]  one line for each case; all of them by default;
+                                         "seed N" is one of random sets and options
+    diagnose_cases.py random FIRST LAST  those of seeds, and a line in all if they agree
     diagnose_cases.py invariants         what must hold whatever the numbers are
 
 Works in the current folder, with the bang that stands first on PATH. A case says how often
@@ -591,6 +593,79 @@ def a_curve_from_files_beside_a_set():
             "sets": [made(140, 300, 6)]}
 
 
+@case
+def many_rows():
+    return one(150, 20000, 40, options={"list": "TTF"})
+
+
+@case
+def half_numbers_at_their_largest():
+    def change(y, z):
+        return y, {r: np.clip(v * 2e4, -65504, 65504) for r, v in z.items()}
+    return one(151, 500, 7, change=change, dtype="<f2")
+
+
+@case
+def probabilities_that_sum_to_one_nearly():
+    def change(y, z):
+        y, p = probabilities_of(y, z)
+        return y, {r: v * np.linspace(0.999, 1.001, len(y))[:, None] for r, v in p.items()}
+    return one(152, 500, 7, change=change, options={"probabilities": True})
+
+
+@case
+def a_temperature_of_one():
+    return one(153, 400, 5, options={"temperature": (1, 2)})
+
+
+def random_case(seed):
+    """Sets, options and files as they come."""
+    rng = np.random.default_rng(seed)
+
+    def pick(*choices):
+        return choices[rng.integers(len(choices))]
+
+    options = {"bootstrap": pick(1000, 1000, 0), "seed": int(seed)}
+    k = int(pick(2, 3, 5, 10, 31, 100))
+    alphas = pick(None, None, ("0.2", "0.5"), ("0.35", "0.6", "0.9"))
+    sets = []
+    for i in range(pick(1, 1, 2, 3)):
+        steps = pick(None, None, 1.0, 0.25)
+        change = rounded(steps) if steps else times(pick(1, 1, 0.1, 30))
+        keep = pick(("pre", "fine"), ("pre", "fine", "avg"), ("pre", "fine", "avg"))
+        data = made(int(rng.integers(1 << 30)), int(rng.integers(1, 700)), k, name=f"set{i}",
+                    keep=keep, labelled=bool(pick(1, 1, 1, 0)), change=change,
+                    skill=tuple(rng.uniform(0, 4, 2)), sharp=tuple(rng.uniform(0.2, 5, 2)),
+                    dtype=pick("<f4", "<f4", "<f8", ">f4", ">f8", "<f2"),
+                    label_dtype=pick("<i8", ">i4", "u1", "<u2", "i1", ">u8"),
+                    fortran=bool(pick(0, 0, 1)))
+        if alphas and pick(0, 1, 1):
+            averages_at(data, int(rng.integers(1 << 30)), alphas, k=k)
+        if k > 3 and pick(0, 0, 1):
+            some = rng.permutation(k)[:rng.integers(2, k)]
+            if "labels" not in data or np.isin(np.load(data["labels"]), some).any():
+                data["classes"] = ",".join(str(c) for c in some)
+                options["label_numbers"] = "outputs"
+        sets.append(data)
+    options["sets"] = sets
+    if pick(0, 1):
+        options["id"] = sets[-1]["name"]
+    if pick(0, 0, 1):
+        options["alphas"] = ["0.15", "0.7"]
+    if pick(0, 0, 1):
+        options["weights"] = (0.25, 1)
+    if pick(0, 0, 1):
+        options["bins"] = int(rng.integers(1, 60))
+    options["fit"] = pick("none", *(data["name"] for data in sets))
+    if options["fit"] != "none" and "labels" not in dict(
+            (data["name"], data) for data in sets)[options["fit"]]:
+        options["fit"] = "none"
+    if pick(0, 0, 1) and options["fit"] == "none":
+        options["temperature"] = (0.8, 2.5)
+        del options["fit"]
+    return options
+
+
 # ---- The command ----
 
 
@@ -666,7 +741,8 @@ SHOWN = 12
 def compare(names, verbose=False):
     good = True
     for name in names or CASES:
-        options = CASES[name]()
+        seed = name.partition("seed ")[2]
+        options = random_case(int(seed)) if seed else CASES[name]()
         text = bang(options)
         if text is None:
             good = report(name, ["it failed"])
@@ -677,6 +753,25 @@ def compare(names, verbose=False):
         if verbose:
             print(f"  {reference.leaves(expected)} values, {reference.unsettled(expected)} open")
     return good
+
+
+def compare_random(seeds):
+    wrong = 0
+    for seed in seeds:
+        options = random_case(seed)
+        text = bang(options)
+        lines = ["it failed"]
+        if text is not None:
+            found = read(text)
+            lines = reference.differences(reference.diagnosis(options, found), found)
+        if lines:
+            wrong += 1
+            report(f"seed {seed}", lines)
+    if wrong:
+        print(f"{wrong} of {len(seeds)} random cases are not as the reference says")
+    else:
+        print(f"{len(seeds)} random cases: as the reference says")
+    return wrong == 0
 
 
 # ---- The reference, against loops ----
@@ -956,6 +1051,9 @@ def main(words):
     if what == "compare":
         verbose = "-v" in names
         return compare([name for name in names if name != "-v"], verbose)
+    if what == "random":
+        seeds = range(int(names[0]), int(names[1]) + 1)
+        return compare_random(seeds)
     if what == "invariants":
         return invariants()
     sys.exit(__doc__)

@@ -72,7 +72,7 @@ static void test_any_data(void **state)
                 series[0].high = high;
             }
             const char *svg = columns(&chart);
-            assert_int_equal(!strstr(svg, "no data"), !cases[i].empty);
+            assert_int_equal(!strstr(svg, ">no data</text>"), !cases[i].empty);
             assert_int_equal(count_of(svg, "class=\"bar\""), 2 * cases[i].drawn);
             assert_int_equal(count_of(svg, "class=\"under\""), cases[i].drawn);
         }
@@ -125,7 +125,7 @@ static void test_intervals(void **state)
     assert_near((lower + upper) / 2, bar.y);
     assert_non_null(strstr(svg, "<title>p\ns: 0.5 [0.25, 0.75]</title>"));
     assert_non_null(strstr(svg, "<title>q\ns: 0.5</title>"));
-    assert_non_null(strstr(svg, "<title>r</title>"));
+    assert_non_null(strstr(svg, "<title>r: no data</title>"));
     chart.stacked = 1;
     assert_null(strstr(columns(&chart), "class=\"whisker\""));
 }

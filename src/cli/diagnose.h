@@ -51,6 +51,8 @@ int diagnose_read_field(void *field, const char *value, bang_error *err);
 
 /* From what was typed to what it means; says through c what is wrong. Opens no file. */
 void diagnose_check(cli *c, diagnose_request *r);
+/* Its part about --at and --alphas. */
+void diagnose_check_alphas(cli *c, diagnose_request *r);
 void diagnose_request_release(diagnose_request *r);
 
 /* A fine-tuned model and its average: one point of the curve; accuracies as fractions. */
@@ -105,7 +107,7 @@ typedef struct diagnose_result {
     int by_class;
     size_t argument_count;
     char *const *arguments; /* (argument_count) the command line after bang */
-    bang_text notes; /* a line each: what a reader should know about the input */
+    bang_text notes;        /* a line each: what a reader should know about the input */
 } diagnose_result;
 
 /* Says through c which highlights are no points. */
@@ -134,6 +136,7 @@ int diagnose_write_csv(const char *path, const diagnose_result *r, bang_error *e
 int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err);
 
 /* Parts of the text. */
+void diagnose_print_wrapped(const char *text);       /* broken at blanks, after 100 columns */
 void diagnose_print_sets(const diagnose_result *r);  /* all sets beside each other */
 void diagnose_print_alpha(const diagnose_result *r); /* temperatures, and which alpha */
 void diagnose_print_list(const diagnose_result *r, size_t set);
@@ -159,7 +162,7 @@ double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
 /* An interval around a difference that excludes 0. NaN: no. */
 int diagnose_is_real(const bang_estimate *difference);
-/* "real", "may be chance", or "" without an interval. */
+/* "real", "may be chance", "none" where no resample differs, or "" without an interval. */
 const char *diagnose_verdict(const bang_estimate *difference);
 /* "PM", "FM", "AM", "OSE", ...: roles for people. */
 const char *diagnose_role_title(bang_role role);

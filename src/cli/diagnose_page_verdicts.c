@@ -50,12 +50,27 @@ static int is_judged(const diagnose_page *p, size_t i)
     return page_is_labelled(p, i) && (found->ood_count == 0 || i != found->id);
 }
 
-static size_t judged_count(const diagnose_page *p)
+/* How many of them there are, and how many have an average. */
+static size_t judged_count(const diagnose_page *p, size_t *given)
 {
     size_t count = 0;
-    for (size_t i = 0; i < p->r->found->set_count; i++)
+    *given = 0;
+    for (size_t i = 0; i < p->r->found->set_count; i++) {
         count += is_judged(p, i) != 0;
+        *given += is_judged(p, i) && p->r->found->sets[i].has_average;
+    }
     return count;
+}
+
+/* What is third to PM and FM on these sets: begins a claim, or abbreviated. */
+static const char *third_of(const diagnose_page *p, int is_short)
+{
+    size_t given, count = judged_count(p, &given);
+    if (given == count)
+        return is_short ? "AM" : "The average";
+    if (given == 0)
+        return is_short ? "OSE" : "The ensemble of outputs";
+    return is_short ? "AM (OSE where there is none)" : "The average, or the ensemble in its place,";
 }
 
 /* Adds how many sets say so, where there are several. */
@@ -79,12 +94,12 @@ static void add_verdict(diagnose_page *p, json_t *claim, const char *holds, bang
     bang_text_release(because);
 }
 
-/* "out of distribution", or the name of the only set. */
-static json_t *claim_of(const diagnose_page *p, const char *claim)
+/* "Who does out of distribution", or on the only set. */
+static json_t *claim_of(const diagnose_page *p, const char *who, const char *does)
 {
     const bang_diagnosis *found = p->r->found;
-    return found->ood_count ? page_format("%s out of distribution", claim)
-                            : page_format("%s on %s", claim, found->sets[found->id].name);
+    return found->ood_count ? page_format("%s %s out of distribution", who, does)
+                            : page_format("%s %s on %s", who, does, found->sets[found->id].name);
 }
 
 static void add_rule(bang_text *because, const diagnose_page *p, const char *what)
@@ -111,12 +126,10 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
     page_say(gain, &of[BANG_Q_ALL], PAGE_SIGN);
     bang_text_add(&because,
                   "%s %s %% against PM %s %% and FM %s %%: %s points over the better of the two%s.",
-                  p->third, avg, pre, fine, gain, j.sets > 1 ? ", set by set" : "");
+                  third_of(p, 1), avg, pre, fine, gain, j.sets > 1 ? ", set by set" : "");
     add_sets(&because, &j, "Real");
     add_rule(&because, p, "the improvement");
-    add_verdict(p,
-                claim_of(p, p->has_average ? "The average beats both models"
-                                           : "The ensemble beats both models"),
+    add_verdict(p, claim_of(p, third_of(p, 0), "beats both models"),
                 holds_by(&j, side_of(&of[BANG_Q_ALL])), &because);
 }
 
@@ -151,11 +164,9 @@ static void judge_corrections(diagnose_page *p)
                   " Decided by the exact sign test (McNemar): p\u00a0%s%s, to be below\u00a0%.3g.",
                   chance[0] == '<' ? "" : "=\u00a0", chance, 1 - p->r->level);
     add_verdict(p,
-                claim_of(p, p->has_average
-                                ? "The average corrects samples that both models get wrong more "
-                                  "often than it breaks samples that both get right,"
-                                : "The ensemble corrects samples that both models get wrong more "
-                                  "often than it breaks samples that both get right,"),
+                claim_of(p, third_of(p, 0),
+                         "corrects samples that both models get wrong more often than it breaks "
+                         "samples that both get right,"),
                 holds_by(&j, side_of_counts(p, corrected, broken)), &because);
 }
 
@@ -204,7 +215,7 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
                                 : " Not decided: no intervals were computed.");
     const char *holds = holds_by(&j, side_of_gap(confidence, accuracy));
     int is_small = confidence - accuracy->value < gap_least;
-    add_verdict(p, claim_of(p, "The fine-tuned model is over-confident"),
+    add_verdict(p, claim_of(p, "The fine-tuned model", "is over-confident"),
                 is_small && strcmp(holds, "yes") == 0 ? "partly" : holds, &because);
     return side_of_gap(confidence, accuracy) > 0 && !is_small;
 }
@@ -246,9 +257,9 @@ static int judge_dominance(diagnose_page *p)
     if (few)
         bang_text_add(&because, "%s%zu set%s with fewer than %d such samples %s not judged.",
                       counted ? " " : "", few, few == 1 ? "" : "s", FEW, few == 1 ? "is" : "are");
-    bang_text_add(&because, " Decided by the sign, which has to be the same on all sets; no "
-                            "interval is computed.");
-    add_verdict(p, claim_of(p, "The fine-tuned model dominates where it alone is wrong,"),
+    bang_text_add(&because, " Decided by the sign%s; no interval is computed.",
+                  counted > 1 ? ", which has to be the same on all sets" : "");
+    add_verdict(p, claim_of(p, "The fine-tuned model", "dominates where it alone is wrong,"),
                 !counted              ? "open"
                 : negative == counted ? "yes"
                 : negative            ? "partly"
@@ -279,23 +290,21 @@ static void judge_spaces(diagnose_page *p)
         add_sets(&because, &j, "Really better");
         add_rule(&because, p, "the difference");
     }
-    add_verdict(p, claim_of(p, "Averaging weights beats averaging outputs"),
+    add_verdict(p, claim_of(p, "Averaging weights", "beats averaging outputs"),
                 holds_by(&j, side_of(gain)), &because);
 }
 
 void page_verdicts(diagnose_page *p)
 {
     const bang_estimate *of = page_headline(p);
-    if (!of || !judged_count(p)) {
-        page_paragraph(p, "No set that could be judged has labels: what follows is about "
-                          "confidence and agreement alone.");
+    size_t given;
+    if (!of || !judged_count(p, &given))
         return;
-    }
     judge_improvement(p, of);
     judge_corrections(p);
     int over = judge_confidence(p, of);
     int dominates = judge_dominance(p);
-    if (p->has_average)
+    if (given)
         judge_spaces(p);
     if (over)
         page_paragraph(

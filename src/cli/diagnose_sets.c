@@ -28,8 +28,8 @@ static void print_percent(double value, int width)
 }
 
 /* The better of both, how much the average is above it, FFT, and gaps of both models. */
-static void print_line(const diagnose_result *r, const bang_estimate of[BANG_QUANTITIES],
-                       double gap_pre, double gap_fine)
+static void print_line(const diagnose_result *r, const bang_estimate *of, double gap_pre,
+                       double gap_fine)
 {
     char points[32], range[64], pre[32], fine[32];
     for (int i = 0; i < COLUMNS; i++)
@@ -94,34 +94,31 @@ void diagnose_print_sets(const diagnose_result *r)
     }
 }
 
-static void print_temperatures(const bang_diagnosis *d)
+static void add_temperatures(bang_text *out, const bang_diagnosis *d)
 {
     if (!d->has_temperature)
         return;
-    fputs("Temperatures", stdout);
-    if (d->fitted) {
-        fputs(", fitted on ", stdout);
-        cli_print_clean(d->sets[d->fitted_on].name);
-    }
+    bang_text_add(out, "Temperatures");
+    if (d->fitted)
+        bang_text_add(out, ", fitted on %s", d->sets[d->fitted_on].name);
     for (int i = 0; i < 2; i++)
-        printf("%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM", d->temperature[i].temperature,
-               d->temperature[i].at_limit ? " (at the limit)" : "");
-    puts("; above 1: over-confident there");
+        bang_text_add(out, "%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM",
+                      d->temperature[i].temperature,
+                      d->temperature[i].at_limit ? " (at the limit)" : "");
+    bang_text_add(out, "; above 1: over-confident there\n");
 }
 
 /* At which weight of FM both models weigh the same: no labels needed. */
-static void print_balance(const bang_diagnosis *d)
+static void add_balance(bang_text *out, const bang_diagnosis *d)
 {
+    bang_text_add(out, "Alpha at which both models are equally confident: ");
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
-        fputs(i ? "; " : "Alpha at which both models are equally confident: ", stdout);
-        if (d->set_count > 1) {
-            cli_print_clean(set->name);
-            putchar(' ');
-        }
-        printf(set->balance.at_limit ? "beyond %.2f" : "%.2f", set->balanced_alpha);
+        bang_text_add(out, "%s%s%s%.2f%s", i ? "; " : "", d->set_count > 1 ? set->name : "",
+                      d->set_count > 1 ? " " : "", set->balanced_alpha,
+                      set->balance.at_limit ? " or beyond" : "");
     }
-    putchar('\n');
+    bang_text_add(out, "\n");
 }
 
 static void print_rule(const bang_choice *c, const char *title, double nearest)
@@ -152,9 +149,13 @@ void diagnose_print_alpha(const diagnose_result *r)
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *with = diagnose_with_averages(d);
     int advised = diagnose_advised(d);
+    bang_text said = {0};
+    add_temperatures(&said, d);
+    add_balance(&said, d);
     putchar('\n');
-    print_temperatures(d);
-    print_balance(d);
+    if (said.size)
+        diagnose_print_wrapped(said.data);
+    bang_text_release(&said);
     if (!with || advised < 0)
         return;
     puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");

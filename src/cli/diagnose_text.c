@@ -307,7 +307,7 @@ static size_t line_end(const char *text, size_t size)
     return size;
 }
 
-static void print_wrapped(const char *text)
+void diagnose_print_wrapped(const char *text)
 {
     while (*text) {
         size_t end = line_end(text, strcspn(text, "\n"));
@@ -336,7 +336,7 @@ void diagnose_print(const diagnose_result *r)
     diagnose_sentences(&said, r);
     if (said.size) {
         putchar('\n');
-        print_wrapped(said.data);
+        diagnose_print_wrapped(said.data);
     }
     bang_text_release(&said);
 }

@@ -111,6 +111,8 @@ const char *diagnose_verdict(const bang_estimate *difference)
 {
     if (isnan(difference->value) || isnan(difference->interval.low))
         return "";
+    if (difference->interval.low == 0 && difference->interval.high == 0)
+        return "none";
     return diagnose_is_real(difference) ? "real" : "may be chance";
 }
 

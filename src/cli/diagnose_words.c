@@ -71,6 +71,8 @@ static void add_relation(bang_text *out, const bang_estimate *e, const char *oth
     if (!*range)
         bang_text_add(out, "%.1f points %s %s", 100 * fabs(e->value),
                       e->value < 0 ? "below" : "above", other);
+    else if (e->interval.low == 0 && e->interval.high == 0)
+        bang_text_add(out, "as good as %s", other);
     else if (diagnose_is_real(e))
         bang_text_add(out, "%s than %s (%s points%s)", e->value > 0 ? "better" : "worse", other,
                       points, range);
@@ -98,7 +100,8 @@ static void say_whether(bang_text *out, const target *t)
 /* ", may be chance" for a part whose interval holds 0. */
 static const char *doubt(const bang_estimate *e)
 {
-    return isnan(e->interval.low) || diagnose_is_real(e) ? "" : ", may be chance";
+    int equal = e->interval.low == 0 && e->interval.high == 0;
+    return isnan(e->interval.low) || diagnose_is_real(e) || equal ? "" : ", may be chance";
 }
 
 /* Why: the two parts of the improvement over the better model, which sum to it. */

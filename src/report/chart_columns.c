@@ -249,6 +249,7 @@ static void add_slots(bang_text *out, const layout *l, const bang_column_chart *
                       "height=\"%.2f\"><title>",
                       l->plot.left + (double)i * l->slot, l->plot.top, l->slot,
                       l->plot.bottom - l->plot.top);
+        int any = 0;
         bang_draw_escaped_line(out, chart->names[i]);
         for (size_t s = 0; s < chart->series_count; s++) {
             if (isnan(value_at(chart, s, i)))
@@ -257,8 +258,9 @@ static void add_slots(bang_text *out, const layout *l, const bang_column_chart *
             bang_draw_escaped_line(out, chart->series[s].name);
             bang_text_add(out, ": ");
             say(out, chart, s, i);
+            any = 1;
         }
-        bang_text_add(out, "</title></rect>\n");
+        bang_text_add(out, "%s</title></rect>\n", any ? "" : ": no data");
     }
     bang_text_add(out, "</g>\n");
 }
@@ -313,7 +315,7 @@ static void draw(bang_text *out, const bang_column_chart *chart, bang_legend *le
     l.plot.top = bang_draw_title_room(&title) + legend->height + (l.values ? 14 : 6);
     l.plot.bottom = l.plot.top + PLOT_HEIGHT;
     bang_draw_wrap(&x_label, chart->x_label, 13, l.plot.right - l.plot.left, 2);
-    l.value_room = l.values && l.plot.y.lo < 0 ? 10 : 0;
+    l.value_room = l.values && l.plot.y.lo < 0 ? 12 : 0;
     double foot = bang_draw_block_height(&x_label);
     double below = l.plot.bottom + l.value_room + l.name_room;
     bang_draw_open(out, ceil(width), ceil(below + (foot > 0 ? foot + 6 : 0) + 12), chart->title);

@@ -103,7 +103,8 @@ static bang_plot plot_of(const layout *l, size_t index)
     bang_plot p = {0};
     p.left = l->left + (double)(index % l->across) * (l->side + PANEL_GAP);
     p.right = p.left + l->side;
-    p.top = l->top + (double)(index / l->across) * l->row + l->head;
+    size_t down = index / l->across;
+    p.top = l->top + (double)down * l->row + l->head;
     p.bottom = p.top + l->side;
     bang_axis_fit(&p.y, 0, 1, 5, 1);
     bang_plot_fit_x(&p, 0, 1, 1, 0);

@@ -30,7 +30,8 @@ document.addEventListener('DOMContentLoaded', async () => {
 
   const entries = records.flatMap((record) => record.show ?? []);
   const of_kind = (...kinds) => entries.filter((entry) => kinds.includes(entry.kind));
-  const charts = of_kind('lines', 'heat', 'bars'), svgs = all('.chart > svg');
+  const charts = of_kind('lines', 'heat', 'bars', 'columns', 'scatter', 'reliability');
+  const svgs = all('.chart > svg');
 
   /* What stands in the page */
   check(svgs.length === charts.length, `${svgs.length} charts for ${charts.length} entries`);
@@ -119,12 +120,15 @@ document.addEventListener('DOMContentLoaded', async () => {
     fire(svg, 'pointermove', { clientY: box.top + (top + bottom) / 2 * scale,
       clientX: box.left + (left + (x - lo) / (hi - lo) * (right - left)) * scale });
     check(!readout.hidden, `${where}: no readout`);
-    check(close(parse(readout.querySelector('p').textContent.split(': ').pop()), x),
+    check(close(parse(readout.querySelector('p').textContent.split(': ').pop()),
+      x * (entry.x_percent ? 100 : 1)),
       `${where}: ${readout.querySelector('p').textContent} instead of ${x}`);
     check(all('.cross path', svg).length === 1, `${where}: no crosshair`);
     const lines = told();
     for (const one of series) {
-      const at = one.x.indexOf(x), line = lines.find((row) => row.name === (one.name ?? '') && !row.used);
+      const at = one.x.indexOf(x), label = one.labels?.[at];
+      const name = (one.name ?? '') + (label ? `: ${label}` : '');
+      const line = lines.find((row) => row.name === name && !row.used);
       if (at < 0 || one.y[at] === null)
         continue;
       check(line, `${where}: ${one.name} is not told`);
@@ -145,10 +149,10 @@ document.addEventListener('DOMContentLoaded', async () => {
   };
   const check_legend = (svg, where) => {
     for (const entry of all('.entry', svg)) {
-      const own = all(`.series[data-entry="${entry.dataset.entry}"]`, svg);
+      const own = all(`.series[data-entry~="${entry.dataset.entry}"]`, svg);
       const state = () => `${entry.getAttribute('aria-pressed')} ` +
         own.every((group) => getComputedStyle(group).display === 'none');
-      check(svg.querySelector('.plot') === null || own.length > 0, `${where}: an entry without series`);
+      check(!svg.querySelector('.plot, .spots') || own.length > 0, `${where}: an entry without series`);
       check(entry.tabIndex === 0 && state().startsWith('true'), `${where}: no button`);
       fire(entry, 'pointerenter');
       check(svg.classList.contains('faded'), `${where}: no emphasis`);
@@ -175,7 +179,7 @@ document.addEventListener('DOMContentLoaded', async () => {
       return check(svg.textContent.includes('no data'), `${where}: neither data nor a word about it`);
     const outline = svg.querySelector('.outline'), last = cells[cells.length - 1];
     check(outline.getAttribute('visibility') === 'visible' &&
-      outline.getAttribute('x') === last.getAttribute('x'), `${where}: no outline`);
+      close(Number(outline.getAttribute('x')), Number(last.getAttribute('x'))), `${where}: no outline`);
     fire(svg, 'pointerleave');
     check(readout.hidden, `${where}: the readout stays`);
   };
@@ -195,10 +199,113 @@ document.addEventListener('DOMContentLoaded', async () => {
     `${where}: a name is missing`);
     check_cells(svg, entry, where);
   };
+  /* Points at every spot with the pointer; says what it told. */
+  const point_at_all = (svg, where) => {
+    const spots = all('.spots [data-title]', svg), texts = spots.map((spot) => {
+      fire(spot, 'pointermove', middle(spot));
+      check(!readout.hidden, `${where}: a spot without a readout`);
+      check(svg.querySelector('.outline').getAttribute('visibility') === 'visible',
+        `${where}: no outline`);
+      return { heading: readout.querySelector('p')?.textContent, rows: told() };
+    });
+    fire(svg, 'pointerleave');
+    check(readout.hidden, `${where}: the readout stays`);
+    svg.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+    check(!readout.hidden === Boolean(spots.length), `${where}: no readout by keyboard`);
+    svg.dispatchEvent(new FocusEvent('blur'));
+    if (!spots.length)
+      check(svg.textContent.includes('no data'), `${where}: neither data nor a word about it`);
+    return texts;
+  };
+  const check_columns = (svg, entry, where) => {
+    const factor = entry.percent ? 100 : 1, bars = all('.bar', svg);
+    const values = entry.series.flatMap((one) => one.values).filter(Boolean);
+    const height = (bar) => Number(bar.getAttribute('height')) + (entry.stacked ? 1 : 0);
+    const longest = values.reduce((a, v) => Math.max(a, Math.abs(v)), 0);
+    const scale = bars.reduce((a, bar) => Math.max(a, height(bar)), 0) / longest;
+    check(bars.length === values.length, `${where}: ${bars.length} columns`);
+    bars.forEach((bar, i) => check(Math.abs(height(bar) - Math.abs(values[i]) * scale) < 1,
+      `${where}: the column of ${values[i]} is ${height(bar)} px high`));
+    point_at_all(svg, where).forEach(({ heading, rows }, i) => {
+      const own = entry.series.filter((one) => one.values[i] !== null);
+      if (!own.length)
+        return check(rows[0].name === entry.names[i] && rows[0].value === 'no data',
+          `${where}: ${rows[0].value} of ${rows[0].name}`);
+      check(heading === entry.names[i], `${where}: ${heading}`);
+      check(rows.length === own.length, `${where}: ${rows.length} values of a name`);
+      own.forEach((one, k) => {
+        const [value, ends] = rows[k].value.split(' [');
+        check(close(parse(value), one.values[i] * factor) && rows[k].name === one.name,
+          `${where}: ${rows[k].name} ${value} for ${one.values[i]}`);
+        check(!one.low === !ends && (!ends || close(parse(ends.split(', ')[0]), one.low[i] * factor)),
+          `${where}: the interval ${ends}`);
+      });
+    });
+    /* A hidden series is not told. */
+    const hidden = svg.querySelector('.entry'), spot = svg.querySelector('.slot');
+    if (!spot)
+      return;
+    fire(hidden, 'click');
+    fire(spot, 'pointermove', middle(spot));
+    check(!told().some((row) => row.name === entry.series[0].name),
+      `${where}: a hidden series is told`);
+    fire(hidden, 'click');
+    fire(svg, 'pointerleave');
+  };
+  const check_scatter = (svg, entry, where) => {
+    const factor = entry.percent ? 100 : 1;
+    const points = entry.series.flatMap((one) => one.x.map((x, i) => ({ x, y: one.y[i],
+      heading: `${one.name}, ${entry.names[i]}` }))).filter(({ x, y }) => x !== null && y !== null);
+    const texts = point_at_all(svg, where);
+    check(texts.length === points.length, `${where}: ${texts.length} points`);
+    texts.forEach(({ heading, rows }, i) => {
+      const [x, y] = rows.map((row) => parse(row.value));
+      check(heading === points[i].heading, `${where}: ${heading}`);
+      check(close(x, points[i].x * factor) && close(y, points[i].y * factor),
+        `${where}: ${x}, ${y} for ${points[i].x}, ${points[i].y}`);
+    });
+    /* A point belongs to two entries and shows while both do. */
+    const entries = all('.entry', svg), mark = svg.querySelector('.spots .series');
+    if (!mark)
+      return;
+    const [model, set] = mark.dataset.entry.split(' ').map((i) => entries[i]);
+    const shows = () => getComputedStyle(mark).display !== 'none';
+    const states = [model, set, model, set].map((which) => (fire(which, 'click'), shows()));
+    check(states.join() === 'false,false,false,true', `${where}: shown ${states}`);
+    entries.forEach((which) => fire(which, 'pointerleave'));
+  };
+  const check_reliability = (svg, entry, where) => {
+    const bins = entry.panels.flatMap((panel) => panel.bins.map((bin) => ({ ...bin, panel })));
+    const texts = point_at_all(svg, where);
+    check(texts.length === bins.length, `${where}: ${texts.length} bins`);
+    texts.forEach(({ heading, rows }, i) => {
+      const value = (name) => rows.find((row) => row.name === name)?.value;
+      check(heading.startsWith(`${bins[i].panel.title}, `), `${where}: ${heading}`);
+      check(parse(value('samples').split(' ')[0]) === bins[i].count, `${where}: ${value('samples')}`);
+      for (const name of ['accuracy', 'confidence'])
+        check(bins[i][name] === null ? value(name) === undefined :
+          close(parse(value(name)), bins[i][name] * 100), `${where}: ${name} ${value(name)}`);
+    });
+    const filled = bins.filter((bin) => bin.count);
+    check(all('.bar', svg).length === filled.length && all('.gap', svg).length === filled.length,
+      `${where}: not every bin is drawn`);
+    check(!texts.length || entry.panels.every((panel) => panel.ece === undefined ||
+      svg.textContent.includes(`ECE ${(panel.ece * 100).toFixed(1)}%`)), `${where}: no ECE`);
+  };
+  /* Text covers no other text. What is turned has a box that says too much; cells are too many. */
+  const check_overlap = (svg, where) => {
+    const texts = all('text', svg).filter((text) => !text.closest('[transform], .cells'))
+      .map((text) => [text.textContent, text.getBoundingClientRect()]);
+    texts.forEach(([a, p], i) => texts.slice(i + 1).forEach(([b, q]) =>
+      check(p.right <= q.left + 1 || q.right <= p.left + 1 || p.bottom <= q.top + 3 ||
+        q.bottom <= p.top + 3, `${where}: "${a}" on "${b}"`)));
+  };
   charts.forEach((entry, i) => {
     const where = `chart ${i + 1}`;
-    ({ lines: check_lines, heat: check_cells, bars: check_bars })[entry.kind](svgs[i], entry, where);
+    ({ lines: check_lines, heat: check_cells, bars: check_bars, columns: check_columns,
+      scatter: check_scatter, reliability: check_reliability })[entry.kind](svgs[i], entry, where);
     check_legend(svgs[i], where);
+    check_overlap(svgs[i], where);
   });
 
   /* Themes: text stands out from its ground, and the switch works. */
@@ -214,8 +321,11 @@ document.addEventListener('DOMContentLoaded', async () => {
       const card = light(style(chart).backgroundColor);
       check(Math.abs(card - ground) < 0.1, `a chart glares: ${card}`);
       check(style(chart.querySelector('.ground')).fill === 'none', 'a chart keeps its ground');
-      for (const text of all('text:not(.cells text)', chart))
+      for (const text of all('text:not(.cells text, .ink)', chart))
         check(Math.abs(light(style(text).fill) - card) > 0.4, `pale: ${text.textContent}`);
+      for (const text of all('.ink', chart)) /* on the column before it */
+        check(Math.abs(light(style(text).fill) - light(style(text.previousElementSibling).color)) >
+          0.3, `a pale value: ${text.textContent}`);
       for (const group of all('.series', chart))
         check(Math.abs(light(style(group).color) - card) > 0.25, 'a pale series');
       for (const text of all('.cells text', chart)) {

@@ -74,6 +74,13 @@ for sample in all["samples_detail"][:2]:
     print(*(sample[k] for k in ("index", "group", "label", "predictions", "names", "file")))
     print(*("%.4f" % sample[k][m] for k in ("confidence", "margin") for m in ("pre", "fine", "avg")))'
 
+# a folder of pictures, as bang predict reads it
+logits small count=6 classes=2 seed=5
+pictures photos classes=ape,bee count=3 width=8 height=8
+run diagnose --labels small/y.npy --pre small/pm.npy --fine small/fm.npy --list all --files photos \
+    --bootstrap 0 -q >small.txt
+grep -A 2 -E '^[TF]{3}: [1-9]' small.txt
+
 # a subset of the classes; labels are outputs, and those of others left out
 run diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --classes 1,3,4 --label-numbers outputs \
     --class-names classes --by-class --bootstrap 0 -q >subset
