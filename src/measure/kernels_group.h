@@ -98,6 +98,26 @@ static inline vector brier_of(vector square, vector p)
 
 #define LOG2_E 0x1.71547652b82fep0
 
+static void warm(double (*sums)[S], const double *z, size_t count, const double *top, double scale)
+{
+    double binary = scale * LOG2_E;
+    for (size_t q = 0; q < S; q += L) {
+        vector highest = load(top + q), sum = {0}, first = {0}, second = {0};
+        for (size_t k = 0; k < count; k++) {
+            vector d = load(z + S * k + q) - highest, x = d * binary, y = power(x);
+            /* Far down d may be infinite, and e is nothing. */
+            d = (vector)((whole)d & ~(whole)(x < -1022));
+            vector yd = y * d;
+            sum += y;
+            first += yd;
+            second += yd * d;
+        }
+        store(sums[0] + q, sum);
+        store(sums[1] + q, first);
+        store(sums[2] + q, second);
+    }
+}
+
 static inline __attribute__((always_inline)) void soften_lanes(bang_soft *out, double *e,
                                                                const double *z, size_t count,
                                                                const bang_scan *scan, double scale,
