@@ -5,4 +5,5 @@ cases() { $python "$here/../diagnose_cases.py" "$@"; }
 cases check
 cases compare
 cases random 1 20
+cases table
 cases invariants
