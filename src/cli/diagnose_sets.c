@@ -130,7 +130,7 @@ static void print_gain_table(const diagnose_result *r, int table, size_t width)
         print_set_name(d, i, width);
         print_gains(r, table, &d->sets[i], d->sets[i].of);
     }
-    if (d->ood_count) {
+    if (d->ood_count > 1) {
         cli_print_name("average OOD", width);
         print_gains(r, table, NULL, d->ood);
     }
@@ -148,10 +148,12 @@ void diagnose_print_sets(const diagnose_result *r)
     print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
+        if (!set->tally->labelled)
+            continue;
         print_set_name(d, i, width);
         print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE));
     }
-    if (d->ood_count) {
+    if (d->ood_count > 1) {
         cli_print_name("average OOD", width);
         print_line(r, d->ood,
                    d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
@@ -163,8 +165,9 @@ void diagnose_print_sets(const diagnose_result *r)
         puts("~: may be chance");
     puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: ensemble of their outputs; FFT: "
          "AM\n"
-         "is right where PM and FM are wrong; gap: confidence - accuracy. --details: more of each "
-         "set");
+         "is right where PM and FM are wrong; gap: confidence - accuracy");
+    if (!r->details)
+        puts("--details tells more of each set, --html draws it");
 }
 
 static void add_temperatures(bang_text *out, const bang_diagnosis *d)
