@@ -140,11 +140,15 @@ void diagnose_print_sets(const diagnose_result *r)
 {
     const bang_diagnosis *d = r->found;
     size_t width = NAME_LEAST;
+    int labelled = 0;
     for (size_t i = 0; i < d->set_count; i++) {
+        labelled |= d->sets[i].tally->labelled;
         size_t size = cli_characters(d->sets[i].name) + (i == d->id ? 5 : 0);
         width = size > width ? size : width;
     }
     width = width > NAME_MOST ? NAME_MOST : width;
+    if (!labelled)
+        return;
     print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
