@@ -3,11 +3,15 @@
 diagnose_reference.py computes from the same files:
 
     diagnose_cases.py check              the reference itself, against plain loops
-    diagnose_cases.py compare [NAME...]  one line for each case; all of them by default
+    diagnose_cases.py compare [NAME...]  one line for each case; all of them by default;
+                                         "seed N" is one of random sets and options
+    diagnose_cases.py random FIRST LAST  those of seeds, and a line in all if they agree
+    diagnose_cases.py table              the numbers of --csv are those of --json
     diagnose_cases.py invariants         what must hold whatever the numbers are
 
 Works in the current folder, with the bang that stands first on PATH. A case says how often
 it disagrees and where (the first few). Exit status 1 if one does."""
+import csv
 import itertools
 import json
 import math
@@ -591,6 +595,79 @@ def a_curve_from_files_beside_a_set():
             "sets": [made(140, 300, 6)]}
 
 
+@case
+def many_rows():
+    return one(150, 20000, 40, options={"list": "TTF"})
+
+
+@case
+def half_numbers_at_their_largest():
+    def change(y, z):
+        return y, {r: np.clip(v * 2e4, -65504, 65504) for r, v in z.items()}
+    return one(151, 500, 7, change=change, dtype="<f2")
+
+
+@case
+def probabilities_that_sum_to_one_nearly():
+    def change(y, z):
+        y, p = probabilities_of(y, z)
+        return y, {r: v * np.linspace(0.999, 1.001, len(y))[:, None] for r, v in p.items()}
+    return one(152, 500, 7, change=change, options={"probabilities": True})
+
+
+@case
+def a_temperature_of_one():
+    return one(153, 400, 5, options={"temperature": (1, 2)})
+
+
+def random_case(seed):
+    """Sets, options and files as they come."""
+    rng = np.random.default_rng(seed)
+
+    def pick(*choices):
+        return choices[rng.integers(len(choices))]
+
+    options = {"bootstrap": pick(1000, 1000, 0), "seed": int(seed)}
+    k = int(pick(2, 3, 5, 10, 31, 100))
+    alphas = pick(None, None, ("0.2", "0.5"), ("0.35", "0.6", "0.9"))
+    sets = []
+    for i in range(pick(1, 1, 2, 3)):
+        steps = pick(None, None, 1.0, 0.25)
+        change = rounded(steps) if steps else times(pick(1, 1, 0.1, 30))
+        keep = pick(("pre", "fine"), ("pre", "fine", "avg"), ("pre", "fine", "avg"))
+        data = made(int(rng.integers(1 << 30)), int(rng.integers(1, 700)), k, name=f"set{i}",
+                    keep=keep, labelled=bool(pick(1, 1, 1, 0)), change=change,
+                    skill=tuple(rng.uniform(0, 4, 2)), sharp=tuple(rng.uniform(0.2, 5, 2)),
+                    dtype=pick("<f4", "<f4", "<f8", ">f4", ">f8", "<f2"),
+                    label_dtype=pick("<i8", ">i4", "u1", "<u2", "i1", ">u8"),
+                    fortran=bool(pick(0, 0, 1)))
+        if alphas and pick(0, 1, 1):
+            averages_at(data, int(rng.integers(1 << 30)), alphas, k=k)
+        if k > 3 and pick(0, 0, 1):
+            some = rng.permutation(k)[:rng.integers(2, k)]
+            if "labels" not in data or np.isin(np.load(data["labels"]), some).any():
+                data["classes"] = ",".join(str(c) for c in some)
+                options["label_numbers"] = "outputs"
+        sets.append(data)
+    options["sets"] = sets
+    if pick(0, 1):
+        options["id"] = sets[-1]["name"]
+    if pick(0, 0, 1):
+        options["alphas"] = ["0.15", "0.7"]
+    if pick(0, 0, 1):
+        options["weights"] = (0.25, 1)
+    if pick(0, 0, 1):
+        options["bins"] = int(rng.integers(1, 60))
+    options["fit"] = pick("none", *(data["name"] for data in sets))
+    if options["fit"] != "none" and "labels" not in dict(
+            (data["name"], data) for data in sets)[options["fit"]]:
+        options["fit"] = "none"
+    if pick(0, 0, 1) and options["fit"] == "none":
+        options["temperature"] = (0.8, 2.5)
+        del options["fit"]
+    return options
+
+
 # ---- The command ----
 
 
@@ -666,7 +743,8 @@ SHOWN = 12
 def compare(names, verbose=False):
     good = True
     for name in names or CASES:
-        options = CASES[name]()
+        seed = name.partition("seed ")[2]
+        options = random_case(int(seed)) if seed else CASES[name]()
         text = bang(options)
         if text is None:
             good = report(name, ["it failed"])
@@ -677,6 +755,117 @@ def compare(names, verbose=False):
         if verbose:
             print(f"  {reference.leaves(expected)} values, {reference.unsettled(expected)} open")
     return good
+
+
+def compare_random(seeds):
+    wrong = 0
+    for seed in seeds:
+        options = random_case(seed)
+        text = bang(options)
+        lines = ["it failed"]
+        if text is not None:
+            found = read(text)
+            lines = reference.differences(reference.diagnosis(options, found), found)
+        if lines:
+            wrong += 1
+            report(f"seed {seed}", lines)
+    if wrong:
+        print(f"{wrong} of {len(seeds)} random cases are not as the reference says")
+    else:
+        print(f"{len(seeds)} random cases: as the reference says")
+    return wrong == 0
+
+
+# ---- The table ----
+
+
+def pair_of(items, word):
+    return next(d for d in items if f"{d['first']}-{d['second']}" == word)
+
+
+def in_json(found, row):
+    """What the JSON says where the table has this row: value, low, high."""
+    where, what, model, group = (row[key] for key in ("set", "quantity", "model", "group"))
+    if where == "curve":
+        return in_curve(found["curve"], what, model, group)
+    if what == "temperature":
+        return found["sets"][0]["temperature"][model], None, None
+    if what.startswith("rule_"):
+        rule = next(r for r in found["alpha"]["rules"] if r["rule"] == group)
+        ends = {"rule_accuracy_ood": ("low", "high"), "rule_cost": ("cost_low", "cost_high")}
+        return [rule[what[5:]]] + [rule[end] for end in ends.get(what, ())]
+    s = found["average_ood"] if where == "average OOD" else next(
+        s for s in found["sets"] if s["name"] == where)
+    ends = s.get("intervals") or {}
+    if what in ("difference", "mcnemar_p", "mcnemar_mid_p"):
+        d = pair_of(s["differences"], model)
+        if what == "difference":
+            return d["value"], d["low"], d["high"]
+        return d["mcnemar"][what[8:]], None, None
+    if what.startswith("alpha_"):
+        key = what[6:]
+        d = next(d for d in s[model + "s"] if d["alpha"] == float(group))
+        return (d[key], d["low"], d["high"]) if key == "accuracy" else (d[key], None, None)
+    if what.startswith("bin_"):
+        kind, key = what[4:].rsplit("_", 1)
+        return s["reliability"][model][kind][int(group)][key], None, None
+    if what.startswith("balance_"):
+        return s["balance"][what[8:]], None, None
+    if what in ("agreement", "both_wrong", "same_mistake", "error_correlation"):
+        return pair_of(s["diversity"], model)[what], None, None
+    value = s[what]
+    interval = ends.get(what, [None, None])
+    if what == "improvement":
+        interval = ends["improve_contribution"]["all"] if ends else interval
+    for key in (model, group):
+        if key:
+            value = value[key]
+            interval = interval[key] if isinstance(interval, dict) else [None, None]
+    return value, *interval
+
+
+def in_curve(curve, what, model, group):
+    if what == "coefficient":
+        return curve["coefficients"][int(group[1])], None, None
+    if what == "band":
+        i = curve["band"]["fine"].index(float(group))
+        return [curve["band"][key][i] for key in ("avg", "low", "high")]
+    if what in ("r_squared", "residual_sd"):
+        return curve[what], None, None
+    point = next(p for p in curve["points"] + curve["highlight"] if p["name"] == group)
+    if what == "accuracy":
+        return point[model], None, None
+    key = {"residual_p": "p"}.get(what, what)
+    if what == "predicted":
+        return point[key], point["low"], point["high"]
+    return point[key], None, None
+
+
+def check_table(names=("averages at alphas", "five sets", "without labels", "a curve",
+                       "a curve from files beside a set")):
+    lines = []
+    for name in names:
+        options = {**CASES[name](), "csv": "table.csv"}
+        if "sets" in options:
+            options["alphas"] = ["0.25"]
+        found = read(bang(options))
+        with open("table.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        seen = set()
+        for row in rows:
+            key = tuple(row[k] for k in ("set", "quantity", "model", "group"))
+            if key in seen:
+                lines.append(f"{name}: {key} is there twice")
+            seen.add(key)
+            texts = [row["value"], row["low"], row["high"]]
+            # the JSON has no interval of rule_accuracy_id
+            for text, value in zip(texts, in_json(found, row)):
+                if (text == "") != (value is None) or text and float(text) != value:
+                    lines.append(f"{name}: {key} has {text}, the JSON {value}")
+        if not rows:
+            lines.append(f"{name}: no rows")
+    print("\n".join(lines[:SHOWN]) if lines else "every number of the tables is that of the JSON")
+    return not lines
 
 
 # ---- The reference, against loops ----
@@ -893,9 +1082,31 @@ def swapped(found):
             "temperature": pairs(s["temperature"])}
 
 
+def check_pieces():
+    """Large enough for many pieces: the same bytes on any number of threads, and the same
+    numbers from any kind of file."""
+    lines = []
+    y, z = models(np.random.default_rng(12), 30000, 20)
+    z = {r: v.astype("<f4") for r, v in z.items()}
+    data = write_set("data", y, z)
+    averages_at(data, 13, ("0.3", "0.8"), k=20)
+    options = {"bootstrap": 500, "alphas": ["0.4"], "list": "FFT"}
+    text = bang({"sets": [data], **options})
+    for threads in (1, 2, 3, 7):
+        if bang({"sets": [data], "threads": threads, **options}) != text:
+            lines.append(f"30000 rows, {threads} threads: not the same bytes")
+    for what, kind in (("f64", {"dtype": "<f8"}), ("big-endian", {"dtype": ">f4"}),
+                       ("Fortran order", {"fortran": True}),
+                       ("big-endian f64 in Fortran order", {"dtype": ">f8", "fortran": True})):
+        other = write_set("data", y, z, **kind)
+        if bang({"sets": [{**other, "at": data["at"]}], **options}) != text:
+            lines.append(f"30000 rows, {what}: not the same numbers")
+    return lines
+
+
 def invariants(count=6):
     rng = np.random.default_rng(11)
-    good, lines = True, []
+    good, lines = True, check_pieces()
 
     def agree(what, expected, found):
         lines.extend(f"{what}: {line}" for line in reference.differences(expected, found)[:3])
@@ -956,6 +1167,11 @@ def main(words):
     if what == "compare":
         verbose = "-v" in names
         return compare([name for name in names if name != "-v"], verbose)
+    if what == "random":
+        seeds = range(int(names[0]), int(names[1]) + 1)
+        return compare_random(seeds)
+    if what == "table":
+        return check_table()
     if what == "invariants":
         return invariants()
     sys.exit(__doc__)

@@ -788,15 +788,19 @@ def alpha_part(sets, which_id, case, random):
     rules = []
     if by_id:
         rules.append(("id-accuracy", best(by_id), 0))
-    if ood:
-        rules.append(("balanced-confidence-ood",
-                      sum(data.balanced_alpha for data in ood) / len(ood), 1e-8))
-    rules.append(("balanced-confidence-id", id_set.balanced_alpha, 1e-8))
+    for name, some in (("balanced-confidence-ood", ood), ("balanced-confidence-id", [id_set])):
+        if some:
+            settled = all(data.balance_settled for data in some)
+            rules.append((name, sum(data.balanced_alpha for data in some) / len(some),
+                          1e-8 if settled else None))
     rules.append(("half", 0.5, 0))
     if by_ood:
         rules.append(("oracle", best(by_ood), 0))
     out = []
     for name, alpha, room in rules:
+        if room is None:
+            out.append({"rule": name})
+            continue
         i = min(range(len(alphas)), key=lambda k: (abs(alphas[k] - alpha), alphas[k]))
         rule = {"rule": name, "alpha": near(alpha, room, 0), "nearest": near(alphas[i], 0, 0),
                 "accuracy_id": near(by_id[i], 0, 1e-15) if by_id else None, "accuracy_ood": None,

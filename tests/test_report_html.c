@@ -77,6 +77,29 @@ static const char table_entry[] =
     "{\"kind\":\"table\",\"title\":\"T\",\"columns\":[\"a\",\"b\"],\"decimals\":[1,null],"
     "\"rows\":[[\"x\",0.5],[null,2]],\"note\":\"n\"}";
 
+/* A list of what stands right below it is left out. */
+static void test_leading_verdicts(void **state)
+{
+    const char *first = "{\"kind\":\"verdict\",\"claim\":\"A wins\",\"holds\":\"yes\"}";
+    char entries[200];
+    snprintf(entries, sizeof entries, "[%s,{\"kind\":\"text\",\"text\":\"t\"}]", first);
+    show(*state, entries);
+    assert_null(strstr(html, "At a glance"));
+    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 1);
+    snprintf(entries, sizeof entries, "[{\"kind\":\"text\",\"text\":\"t\"},%s]", first);
+    show(*state, entries); /* a second record */
+    has("At a glance");
+    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 4);
+}
+
+static void test_table_intervals(void **state)
+{
+    show(*state, "[{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"rows\":["
+                 "[\"+1.9 [+0.4, +3.3]\",\"a [1]\"],[\"-0.2 [-0.5, 0.1]\",\"2\"]]}]");
+    has("<th scope=\"col\" class=\"n\">a</th><th scope=\"col\">b</th>");
+    has("<td class=\"n\">+1.9 [+0.4, +3.3]</td><td class=\"short\">a [1]</td>");
+}
+
 static void test_charts(void **state)
 {
     char entries[2000];
@@ -354,7 +377,9 @@ int main(void)
         IN_FOLDER(test_table),
         IN_FOLDER(test_table_decimals),
         IN_FOLDER(test_table_digits),
+        IN_FOLDER(test_table_intervals),
         IN_FOLDER(test_verdicts),
+        IN_FOLDER(test_leading_verdicts),
         IN_FOLDER(test_charts),
         IN_FOLDER(test_malformed_entries),
         IN_FOLDER(test_disturbed_entries),

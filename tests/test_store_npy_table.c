@@ -208,6 +208,53 @@ static void test_a_file_that_shrinks(void **state)
     free(out);
 }
 
+/* Of Fortran order, larger than what is kept of it: any rows in any order, by several threads. */
+enum { LONG_ROWS = 5 * 131072 + 100, LONG_COLUMNS = 8 };
+
+static int read_anywhere(void *context, size_t index, int worker, bang_error *err)
+{
+    readers *r = context;
+    float out[50 * LONG_COLUMNS];
+    size_t first = index * 7919 * 131 % (LONG_ROWS - 50), count = 1 + index % 50;
+    (void)worker;
+    int rc = r->table->read(r->table->context, out, first, count, err);
+    for (size_t i = 0; rc == 0 && i < count * LONG_COLUMNS; i++) {
+        /* 1024 + k is an f2 for k below 1024: its bits are 0x6400 + k */
+        size_t number = (first + i / LONG_COLUMNS) * 3 + i % LONG_COLUMNS;
+        if (out[i] != (float)(1024 + number % 1024))
+            atomic_fetch_add(&r->wrong, 1);
+    }
+    return rc;
+}
+
+static void test_a_long_table(void **state)
+{
+    const char *path = in_folder(*state, "long.npy");
+    uint16_t *numbers = malloc(sizeof *numbers * LONG_ROWS * LONG_COLUMNS);
+    char shape[64];
+    float out[LONG_COLUMNS];
+    bang_error err = {0};
+    assert_non_null(numbers);
+    for (size_t c = 0; c < LONG_COLUMNS; c++)
+        for (size_t i = 0; i < LONG_ROWS; i++)
+            numbers[c * LONG_ROWS + i] = (uint16_t)(0x6400 + (i * 3 + c) % 1024);
+    snprintf(shape, sizeof shape, "(%d, %d)", LONG_ROWS, LONG_COLUMNS);
+    put_npy(path, "=f2", "True", shape, numbers, sizeof *numbers * LONG_ROWS * LONG_COLUMNS);
+    free(numbers);
+    bang_npy_table *file = open_table(path);
+    readers r = {.table = bang_npy_table_get(file)};
+    if (bang_parallel_for(300, 4, read_anywhere, &r, NULL, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(r.wrong, 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(r.table->read(r.table->context, out, i * 131072, 1, &err), 0);
+    /* the fifth block takes the place of another, and what was in its place is no part of it */
+    assert_int_equal(truncate(path, 1000), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(r.table->read(r.table->context, out, LONG_ROWS - 50, 1, &err), BANG_EDATA);
+    bang_npy_table_close(file);
+}
+
 static void refuse(const char *path, const char *why)
 {
     bang_npy_table *file = (bang_npy_table *)1;
@@ -308,10 +355,15 @@ static void test_a_pipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_types_and_orders),        IN_FOLDER(test_no_rows),
-        IN_FOLDER(test_rows_that_are_not_there), cmocka_unit_test(test_in_memory),
-        IN_FOLDER(test_a_file_that_shrinks),     IN_FOLDER(test_no_tables),
-        IN_FOLDER(test_other_formats),           cmocka_unit_test(test_a_pipe),
+        IN_FOLDER(test_types_and_orders),
+        IN_FOLDER(test_no_rows),
+        IN_FOLDER(test_rows_that_are_not_there),
+        cmocka_unit_test(test_in_memory),
+        IN_FOLDER(test_a_file_that_shrinks),
+        IN_FOLDER(test_a_long_table),
+        IN_FOLDER(test_no_tables),
+        IN_FOLDER(test_other_formats),
+        cmocka_unit_test(test_a_pipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

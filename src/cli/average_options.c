@@ -179,20 +179,6 @@ static void check_rules(cli *c, average_request *r)
     r->options.rule_count = r->made_rules ? r->rule_count : 0;
 }
 
-/* OUT with {alpha} replaced; the caller frees. */
-static char *with_alpha(const char *output, const char *alpha)
-{
-    static const char mark[] = "{alpha}";
-    bang_text path = {0};
-    for (const char *found = strstr(output, mark); found; found = strstr(output, mark)) {
-        bang_text_add_bytes(&path, output, (size_t)(found - output));
-        bang_text_add(&path, "%s", alpha);
-        output = found + strlen(mark);
-    }
-    bang_text_add(&path, "%s", output);
-    return path.data;
-}
-
 static void check_alphas(cli *c, average_request *r)
 {
     size_t inputs = r->inputs.count;
@@ -215,7 +201,7 @@ static void check_alphas(cli *c, average_request *r)
     r->all_weights = calloc(count * inputs + 1, sizeof *r->all_weights);
     if (r->paths && r->texts && r->all_weights && r->output && inputs > 0 && inputs <= 2) {
         for (size_t i = 0; i < count; i++) {
-            r->paths[i] = with_alpha(r->output, list[i].text);
+            r->paths[i] = cli_with_alpha(r->output, list[i].text);
             r->texts[i] = strdup(list[i].text);
             from_alpha(r->all_weights + i * inputs, list[i].value, inputs);
             check_usable(c, r, r->all_weights + i * inputs);

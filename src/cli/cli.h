@@ -55,6 +55,10 @@ int cli_read_bytes(void *target, const char *value, bang_error *err); /* uint64_
 /* Numbers separated by commas into out, (most); how many, or -1 if text is no such list. */
 int cli_numbers(double *out, int most, const char *text);
 
+/* name with every {alpha} replaced by the text of one; the caller frees it. NULL when memory is
+ * out. */
+char *cli_with_alpha(const char *name, const char *alpha);
+
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 

@@ -17,9 +17,10 @@ static const char summary[] =
     "right (T) or wrong (F); FalseFalseTrue ratio FFT/n; ImproveContri, the part of the\n"
     "improvement over the better model that comes from TT+FF (FFT - TTF) and from TF+FT; mean\n"
     "margins p_label - max p_other; agreement and error correlation. A difference is called\n"
-    "real when its interval excludes 0. OSE is the ensemble of the outputs of PM and FM, the\n"
-    "mean of their logits; the calibrated one divides each by a temperature that is\n"
-    "fitted on the ID set. Without --avg the OSE takes the average's place. Without --labels a\n"
+    "real when its interval excludes 0 and McNemar's exact test agrees. OSE is the ensemble of\n"
+    "the outputs of PM and FM, the mean of their logits; the calibrated one divides each by a\n"
+    "temperature that is fitted on the ID set. Without --avg the OSE takes the average's place.\n"
+    "Of several sets the text has tables over all of them, and --details each. Without --labels a\n"
     "set tells confidence, agreement and balance only.\n"
     "\n"
     "Options from --set to --classes belong to the set that --set began; several sets have their\n"
@@ -112,12 +113,14 @@ static int describe(work *w, const diagnose_request *r, bang_error *err)
     out->level = o->level;
     out->replicates = o->replicates;
     out->bins = o->bins;
+    out->seed = o->seed;
     out->weights[0] = o->weights[0];
     out->weights[1] = o->weights[1];
     out->ose_count = o->ose_count;
     out->ose_alphas = o->ose_alphas;
     out->listed = o->listed;
     out->by_class = o->by_class;
+    out->details = r->details;
     out->argument_count = r->argument_count;
     out->arguments = r->arguments;
     return out->notes.failed ? bang_fail_memory(err) : 0;
@@ -223,6 +226,7 @@ int cmd_diagnose(int argc, char **argv)
         {"files", 0, "DIR|FILE", "what they are called: pictures, or a line for each row",
          cli_read_text, &r.files},
         {"by-class", 0, NULL, "accuracy of every class", cli_read_flag, &r.by_class},
+        {"details", 0, NULL, "of several sets, print all of each", cli_read_flag, &r.details},
         {"bins", 0, "N", "of calibration (15)", cli_read_whole, &r.bins},
         {"bootstrap", 0, "N", "resamples; 0: no intervals (10000)", cli_read_whole, &r.replicates},
         {"level", 0, "P", "of intervals (0.95)", cli_read_real, &r.level},

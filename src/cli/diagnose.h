@@ -28,7 +28,7 @@ typedef struct diagnose_request {
     const char **highlights; /* (highlight_count) */
     int64_t bins, replicates;
     double level;
-    int probabilities, by_class;
+    int probabilities, by_class, details;
     /* after diagnose_check */
     diagnose_set_request *sets; /* (set_count) of the blocks that are sets */
     size_t set_count;
@@ -51,6 +51,8 @@ int diagnose_read_field(void *field, const char *value, bang_error *err);
 
 /* From what was typed to what it means; says through c what is wrong. Opens no file. */
 void diagnose_check(cli *c, diagnose_request *r);
+/* Its part about --at and --alphas. */
+void diagnose_check_alphas(cli *c, diagnose_request *r);
 void diagnose_request_release(diagnose_request *r);
 
 /* A fine-tuned model and its average: one point of the curve; accuracies as fractions. */
@@ -98,14 +100,16 @@ typedef struct diagnose_result {
     double level;                /* of the intervals */
     size_t replicates;           /* of the bootstrap; 0: intervals are NaN */
     int bins;                    /* of calibration, both kinds */
+    uint64_t seed;               /* of the resamples */
     double weights[2];           /* of PM and FM in the OSE */
     size_t ose_count;            /* further OSEs */
     const double *ose_alphas;    /* (ose_count) */
     unsigned listed;             /* bit g: samples of group g were asked for */
     int by_class;
+    int details; /* of several sets, tell everything of each */
     size_t argument_count;
     char *const *arguments; /* (argument_count) the command line after bang */
-    bang_text notes; /* a line each: what a reader should know about the input */
+    bang_text notes;        /* a line each: what a reader should know about the input */
 } diagnose_result;
 
 /* Says through c which highlights are no points. */
@@ -134,7 +138,8 @@ int diagnose_write_csv(const char *path, const diagnose_result *r, bang_error *e
 int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err);
 
 /* Parts of the text. */
-void diagnose_print_sets(const diagnose_result *r);  /* all sets beside each other */
+void diagnose_print_wrapped(const char *text);       /* broken at blanks, after 100 columns */
+void diagnose_print_sets(const diagnose_result *r);  /* all sets below each other */
 void diagnose_print_alpha(const diagnose_result *r); /* temperatures, and which alpha */
 void diagnose_print_list(const diagnose_result *r, size_t set);
 void diagnose_print_classes(const diagnose_result *r, size_t set);
@@ -157,19 +162,38 @@ int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quan
 double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role);
 /* The first set that has averages at alphas, or NULL. */
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
-/* An interval around a difference that excludes 0. NaN: no. */
-int diagnose_is_real(const bang_estimate *difference);
-/* "real", "may be chance", or "" without an interval. */
-const char *diagnose_verdict(const bang_estimate *difference);
+/* Of McNemar's exact test; NaN where there is none. */
+double diagnose_p(const bang_set_diagnosis *set, bang_quantity difference);
+/* The interval excludes 0, and p, unless it is NaN, is at most 1 - level: of few samples the
+ * interval alone is too sure. */
+int diagnose_is_real(const bang_estimate *difference, double p, double level);
+/* "real", "may be chance", "none" where no resample differs, or "" without an interval. */
+const char *diagnose_verdict(const bang_estimate *difference, double p, double level);
+/* Whether the average beats both models: 1 if it is really better than each, -1 if it is really
+ * worse than one, else 0. Not by the interval of the improvement over the better one, which
+ * is biased downwards: of two equal models the better is the one with more luck. set is NULL for
+ * the mean over the OOD sets, of are the estimates. */
+int diagnose_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, double level);
+/* What is said of the improvement over the better one, by the same rule. */
+const char *diagnose_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
+                                 double level);
+/* 1: confidence lies above the interval of accuracy, -1: below, 0: within, or no interval. */
+int diagnose_confidence_side(double confidence, const bang_estimate *accuracy);
+/* Over-confidence of less than this is called small. */
+#define DIAGNOSE_GAP_LEAST 0.05
+/* A mean over fewer samples than this decides nothing. */
+enum { DIAGNOSE_FEW = 30 };
+/* Whether the sum of both models' margins in TF or FT is negative, on enough samples: the one
+ * that is wrong there dominates. */
+int diagnose_dominates(const bang_set_diagnosis *set, int pair);
 /* "PM", "FM", "AM", "OSE", ...: roles for people. */
 const char *diagnose_role_title(bang_role role);
 /* "+1.9", a fraction in points with its sign; "-" for a NaN. */
 const char *diagnose_points(char out[32], double value);
 /* " [+1.2, +2.6]", or "" without an interval. */
 const char *diagnose_range(char out[64], const bang_estimate *e);
-/* Which rule to follow: of those with a known cost the cheapest, the oracle aside; without OOD
- * labels balanced confidence on the OOD sets, else ID accuracy, else the first that is known.
- * -1: none is. */
+/* Which rule to follow: equal confidence on the OOD sets, else the best ID accuracy, else the
+ * next that is known; never by its cost, which takes OOD labels to know. -1: none is known. */
 int diagnose_advised(const bang_diagnosis *found);
 /* Adds the closing sentences, one a line, computed from the numbers: what helps, whether it is
  * real, what may be tried. For text and page alike. */

@@ -48,6 +48,8 @@ static json_t *command_of(const diagnose_page *p)
 /* Ends a section: what p->show holds becomes its record. */
 static void end_section(diagnose_page *p, json_t *records, const char *key, const char *title)
 {
+    if (json_array_size(p->show) == 0)
+        return;
     json_t *record = json_pack("{so ss ss ss so s{} so}", "key", page_format("diagnose/%s", key),
                                "experiment", "diagnose", "section", title, "version", BANG_VERSION,
                                "options", options_of(p), "result", "show", p->show);
@@ -117,17 +119,40 @@ static void add_facts(diagnose_page *p)
                  json_pack("[so]", "In distribution",
                            page_format("%s (ID); all other sets are out of distribution (OOD)",
                                        found->sets[found->id].name)));
-    page_put(p, rows,
-             json_pack("[so]", "Intervals",
-                       p->r->replicates
-                           ? page_format("%g %%, from %zu resamples (paired bootstrap)",
-                                         100 * p->r->level, p->r->replicates)
-                           : page_format("none (--bootstrap 0)")));
-    page_put(p, rows,
-             json_pack("[so]", "Calibration",
-                       page_format("%d bins; ECE of equal-width bins (lo, hi]", p->r->bins)));
+    if (page_labelled(p))
+        page_put(p, rows,
+                 json_pack("[so]", "Intervals",
+                           p->r->replicates
+                               ? page_format("%g %%, from %zu resamples (paired bootstrap)",
+                                             100 * p->r->level, p->r->replicates)
+                               : page_format("none (--bootstrap 0)")));
+    if (page_labelled(p))
+        page_put(p, rows,
+                 json_pack("[so]", "Calibration",
+                           page_format("%d bins; ECE of equal-width bins (lo, hi]", p->r->bins)));
     page_set(p, facts, "rows", rows);
     add_set_table(p);
+}
+
+/* Lines of "what: why", a row each. */
+static void add_notes(diagnose_page *p, const char *text)
+{
+    json_t *rows = json_array();
+    while (text && *text) {
+        size_t size = strcspn(text, "\n");
+        const char *colon = strstr(text, ": ");
+        size_t name = colon && (size_t)(colon - text) < size ? (size_t)(colon - text) : 0;
+        const char *rest = name ? colon + 2 : text;
+        if (size)
+            page_put(p, rows,
+                     json_pack("[oo]", page_format("%.*s", (int)name, text),
+                               page_format("%.*s", (int)(size - (size_t)(rest - text)), rest)));
+        text += size + (text[size] == '\n');
+    }
+    if (json_array_size(rows))
+        page_set(p, page_entry(p, "facts", "Notes on the input"), "rows", rows);
+    else
+        json_decref(rows);
 }
 
 /* A line each. */
@@ -152,7 +177,7 @@ static void add_summary(diagnose_page *p)
     }
     if (p->r->found)
         add_facts(p);
-    add_lines(p, p->r->notes.data);
+    add_notes(p, p->r->notes.data);
     p->failed |= sentences.failed;
     bang_text_release(&sentences);
 }
@@ -170,29 +195,35 @@ static void add_sections(diagnose_page *p, json_t *records)
         end_section(p, records, "margins", "Which model dominates");
     }
     page_calibration(p);
-    end_section(p, records, "calibration", "Confidence and calibration");
+    end_section(p, records, "calibration", labelled ? "Confidence and calibration" : "Confidence");
     page_ensembles(p);
     end_section(p, records, "ensembles",
-                p->has_average ? "Averaging weights or outputs" : "Averaging outputs");
+                !labelled        ? "How much the models differ"
+                : p->has_average ? "Averaging weights or outputs"
+                                 : "Averaging outputs");
     page_advice(p);
     end_section(p, records, "alpha", "Which alpha");
 }
 
-static int any_average(const bang_diagnosis *found)
+/* What takes the place of the average, and where. */
+static void name_third(diagnose_page *p)
 {
+    const bang_diagnosis *found = p->r->found;
+    size_t given = 0;
     for (size_t i = 0; found && i < found->set_count; i++)
-        if (found->sets[i].has_average)
-            return 1;
-    return 0;
+        given += found->sets[i].has_average != 0;
+    p->has_average = given > 0;
+    p->has_stand_in = given > 0 && given < found->set_count;
+    p->third = given ? "AM" : "OSE";
+    p->third_name = given ? "average" : "output-space ensemble";
 }
 
 int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err)
 {
-    diagnose_page p = {.r = r, .show = json_array(), .has_average = any_average(r->found)};
+    diagnose_page p = {.r = r, .show = json_array()};
     json_t *records = json_array();
     bang_text lead = {0};
-    p.third = p.has_average ? "AM" : "OSE";
-    p.third_name = p.has_average ? "average" : "output-space ensemble";
+    name_third(&p);
     add_summary(&p);
     end_section(&p, records, "summary", "Summary");
     if (r->found)

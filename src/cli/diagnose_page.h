@@ -17,6 +17,7 @@ typedef struct diagnose_page {
     /* What the third letter of a group stands for: the average where any set has one, else
      * the ensemble that takes its place. */
     int has_average;
+    int has_stand_in;  /* on some sets it is the ensemble nevertheless */
     const char *third; /* "AM" or "OSE" */
     const char *third_name;
 } diagnose_page;
@@ -93,6 +94,8 @@ void page_say_p(char out[PAGE_TEXT], double p);
 void page_verdicts(diagnose_page *p);
 void page_accuracy(diagnose_page *p);
 void page_groups(diagnose_page *p);
+void page_one(diagnose_page *p); /* the groups, where only one set has labels */
+void page_group_table(diagnose_page *p);
 void page_margins(diagnose_page *p);
 void page_calibration(diagnose_page *p);
 void page_ensembles(diagnose_page *p);

@@ -134,8 +134,8 @@ static json_t *alpha_chart(diagnose_page *p, const char *title)
 static void add_all_sets(diagnose_page *p, int is_ose)
 {
     const bang_diagnosis *found = p->r->found;
-    json_t *chart = alpha_chart(p, is_ose ? "Ensembles of outputs on every set."
-                                          : "Averages of weights on every set.");
+    json_t *chart = alpha_chart(p, is_ose ? "Ensembles of outputs along alpha."
+                                          : "Averages of weights along alpha.");
     int color = 0;
     for (size_t i = 0; i < found->set_count; i++) {
         alpha_path path;
@@ -210,6 +210,8 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
 {
     static const char *const names[PATHS] = {"weights, ID", "weights, OOD", "outputs, ID",
                                              "outputs, OOD"};
+    static const char *const short_names[PATHS] = {"weights", "weights", "outputs", "outputs"};
+    int one_set = page_labelled(p) == 1;
     const char *columns[1 + 2 * PATHS] = {"alpha"};
     size_t used = 0, next[PATHS] = {0};
     json_t *groups = json_pack("[[si]]", "", 1);
@@ -218,7 +220,7 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
             columns[1 + 2 * used] = "accuracy";
             columns[2 + 2 * used] = "ECE";
             used++;
-            page_put(p, groups, json_pack("[si]", names[k], 2));
+            page_put(p, groups, json_pack("[si]", (one_set ? short_names : names)[k], 2));
         }
     json_t *table = page_table(p, "Accuracy and calibration at every alpha, in per cent.", columns,
                                1 + 2 * used);
@@ -240,9 +242,10 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                 next[k]++;
         }
     }
-    page_note(p, table,
-              "OOD: the mean over the labelled sets other than the ID set that have "
-              "the alphas. ECE as above.");
+    page_note(p, table, "%sECE as above.",
+              one_set ? ""
+                      : "OOD: the mean over the labelled sets other than the ID set that have the "
+                        "alphas. ");
 }
 
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
@@ -285,10 +288,9 @@ void page_alphas(diagnose_page *p)
             p->failed = 1;
         any[wanted[k].is_ose] += paths[k].count;
     }
-    if (any[0] && !p->failed)
-        add_all_sets(p, 0);
-    else if (any[1] && !p->failed)
-        add_all_sets(p, 1);
+    /* Of one set with both kinds, the two in one chart say it all. */
+    if ((any[0] || any[1]) && !(page_labelled(p) == 1 && any[0] && any[1]) && !p->failed)
+        add_all_sets(p, any[0] == 0);
     if ((any[0] || any[1]) && !p->failed)
         add_paths(p, paths);
     for (int k = 0; k < PATHS; k++)
@@ -319,8 +321,8 @@ static void add_choices(diagnose_page *p)
     const bang_set_diagnosis *with = diagnose_with_averages(found);
     if (!with || diagnose_advised(found) < 0)
         return;
-    json_t *table =
-        page_table(p, "Ways to choose alpha.", columns, sizeof columns / sizeof *columns);
+    int judged = found->choice_sets > 0; /* on OOD labels */
+    json_t *table = page_table(p, "Ways to choose alpha.", columns, judged ? 7 : 5);
     for (int rule = 0; rule < BANG_RULES; rule++) {
         const bang_choice *choice = &found->choices[rule];
         if (!choice->known)
@@ -331,16 +333,19 @@ static void add_choices(diagnose_page *p)
         page_put(p, row, bang_json_number(choice->alpha));
         page_put(p, row, bang_json_number(with->wse[choice->nearest].alpha));
         page_put(p, row, page_estimate(&choice->id, 0));
-        page_put(p, row, page_estimate(&choice->ood, 0));
-        page_put(p, row, page_estimate(&choice->cost, 0));
+        if (judged) {
+            page_put(p, row, page_estimate(&choice->ood, 0));
+            page_put(p, row, page_estimate(&choice->cost, 0));
+        }
     }
-    page_set(p, table, "decimals", json_pack("[nninnnn]", 3));
-    page_note(p, table,
-              "Accuracies in per cent, at the measured alpha nearest to the rule's. Cost: what the "
-              "choice lacks to the best alpha on the labelled OOD sets%s.",
-              p->r->replicates ? ", with its interval; where that holds 0, the best may be better "
-                                 "by chance alone"
-                               : "");
+    page_set(p, table, "decimals", judged ? json_pack("[nninnnn]", 3) : json_pack("[nninn]", 3));
+    page_note(
+        p, table, "Accuracies in per cent, at the measured alpha nearest to the rule's.%s%s",
+        judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
+        !judged            ? ""
+        : p->r->replicates ? ", with its interval; where that holds 0, the best may be better "
+                             "by chance alone."
+                           : ".");
 }
 
 static void add_balance(diagnose_page *p)

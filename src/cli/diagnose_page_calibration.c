@@ -20,11 +20,6 @@ static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
     return set->member[role] < 0 ? NAN : set->of[BANG_Q_ACCURACY + (int)role].value;
 }
 
-static int has_temperature(const diagnose_page *p)
-{
-    return p->r->found->has_temperature;
-}
-
 /* Both axes from and to full tens around all points. */
 static void add_limits(diagnose_page *p, json_t *chart, const json_t *list)
 {
@@ -89,13 +84,16 @@ static void add_scatter(diagnose_page *p)
     page_set(p, chart, "above", json_string("over-confident"));
     page_set(p, chart, "below", json_string("under-confident"));
     add_limits(p, chart, list);
-    page_set(p, chart, "names", names);
+    if (json_array_size(names) > 1)
+        page_set(p, chart, "names", json_incref(names));
+    json_decref(names);
     page_set(p, chart, "series", list);
     if (fine >= 0 && scaled >= 0)
         page_set(p, chart, "connect", json_pack("[ii]", fine, scaled));
     page_note(p, chart,
-              "Colours are models, shapes are sets. On the diagonal a model is right as often as "
-              "it says; above it, it is surer than it should be.%s",
+              "%sOn the diagonal a model is right as often as it says; above it, it is surer than "
+              "it should be.%s",
+              page_labelled(p) > 1 ? "Colours are models, shapes are sets. " : "",
               scaled >= 0 ? " The faint lines show where calibration moves the fine-tuned model."
                           : "");
 }
@@ -138,8 +136,8 @@ static void add_reliability(diagnose_page *p, size_t i, int is_first)
                   "Samples are put into %d bins of equal width by their confidence; a bin's column "
                   "is the accuracy in it, and pale what lies between that and the confidence. "
                   "Below the diagonal a model is over-confident, above it under-confident. ECE: "
-                  "the mean of these distances over the samples. Below: the share of the samples "
-                  "in each bin.",
+                  "the mean of these distances over the samples. Underneath: the share of the "
+                  "samples in each bin.",
                   set->tally->bins);
 }
 
@@ -234,8 +232,12 @@ static void add_temperatures(diagnose_page *p)
     page_set(p, facts, "rows", rows);
     page_paragraph(p,
                    "A calibrated model divides its logits by its temperature before the softmax; "
-                   "no prediction changes. Above 1 a model becomes less sure, below 1 surer. "
-                   "The table shows whether temperatures from one set mend the others.");
+                   "no prediction changes. Above 1 a model becomes less sure, below 1 surer. %s",
+                   page_labelled(p) > 1
+                       ? "The table shows whether temperatures from one set mend the others."
+                   : found->fitted ? "Fitted and judged on the same samples they look better than "
+                                     "they would on others."
+                                   : "");
 }
 
 /* Of a set, or in the mean over OOD sets. */
@@ -274,24 +276,50 @@ static void add_before_after(diagnose_page *p)
         }
     }
     page_note(p, table, "The gap is mean confidence minus accuracy: positive is over-confident.%s",
-              found->fitted && found->set_count > 1
+              found->fitted && page_labelled(p) > 1
                   ? " On the set of the fit it should nearly vanish; what remains elsewhere "
                     "is what calibration in distribution cannot mend."
                   : "");
 }
 
+/* All that is known without labels. */
+static void add_confidences(diagnose_page *p)
+{
+    const char *columns[] = {"set", "PM", "FM", p->third, "OSE"};
+    const bang_diagnosis *found = p->r->found;
+    json_t *table = page_table(p, "Mean confidence in per cent.", columns, p->has_average ? 5 : 4);
+    page_decimals(p, table, 1, 1);
+    for (size_t i = 0; i < found->set_count; i++) {
+        json_t *row = page_row(p, table);
+        page_put(p, row, page_set_name(p, i));
+        for (int role = BANG_PRE; role <= BANG_OSE; role++) {
+            if (role == BANG_AVG && !p->has_average)
+                continue;
+            page_put(p, row,
+                     page_has_role(p, i, (bang_role)role)
+                         ? page_percent(confidence_of(&found->sets[i], (bang_role)role), 0)
+                         : json_null());
+        }
+    }
+    page_note(p, table,
+              "Confidence is the largest probability. Whether it is too large cannot be "
+              "said without labels.");
+}
+
 void page_calibration(diagnose_page *p)
 {
     size_t shown = 0;
-    if (page_labelled(p))
-        add_scatter(p);
+    if (!page_labelled(p)) {
+        add_confidences(p);
+        return;
+    }
+    add_scatter(p);
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (page_is_labelled(p, i))
             add_reliability(p, i, shown++ == 0);
     add_errors(p);
-    if (has_temperature(p)) {
+    if (p->r->found->has_temperature) {
         add_temperatures(p);
-        if (page_labelled(p))
-            add_before_after(p);
+        add_before_after(p);
     }
 }

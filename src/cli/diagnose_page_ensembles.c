@@ -54,9 +54,11 @@ static void add_diversity(diagnose_page *p)
         "both wrong", "same mistake", "error correlation"};
     static const bang_role roles[] = {BANG_PRE, BANG_FINE, BANG_AVG, BANG_OSE};
     const bang_diagnosis *found = p->r->found;
+    int labelled = page_labelled(p) > 0;
     json_t *table = page_table(p, "How much the models differ, in per cent of the samples.",
-                               columns, sizeof columns / sizeof *columns);
-    page_set(p, table, "decimals", json_pack("[nniiiii]", 1, 1, 1, 1, 3));
+                               columns, labelled ? 7 : 4);
+    page_set(p, table, "decimals",
+             labelled ? json_pack("[nniiiii]", 1, 1, 1, 1, 3) : json_pack("[nnii]", 1, 1));
     for (size_t i = 0; i < found->set_count; i++)
         for (int a = 0; a < 4; a++)
             for (int b = a + 1; b < 4; b++) {
@@ -73,14 +75,17 @@ static void add_diversity(diagnose_page *p)
                                      diagnose_role_title(roles[b])));
                 page_put(p, row, page_percent(d->agreement, 0));
                 page_put(p, row, page_percent(d->disagreement, 0));
+                if (!labelled)
+                    continue;
                 page_put(p, row, page_percent(d->both_wrong, 0));
                 page_put(p, row, page_percent(d->same_mistake, 0));
                 page_put(p, row, bang_json_number(d->error_correlation));
             }
-    page_note(p, table,
-              "Agreement: the same prediction. Same mistake: both wrong, with the same "
-              "prediction. The correlation is that of being wrong (phi), between \u22121 and 1: "
-              "the lower it is, the more one model can make up for the other.");
+    page_note(p, table, "Agreement: the same prediction.%s",
+              labelled ? " Same mistake: both wrong, with the same prediction. The correlation is "
+                         "that of being wrong (phi), between \u22121 and 1: the lower it is, the "
+                         "more one model can make up for the other."
+                       : "");
 }
 
 void page_ensembles(diagnose_page *p)

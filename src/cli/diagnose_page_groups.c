@@ -41,7 +41,7 @@ static void add_stacks(diagnose_page *p)
               p->third, p->third);
 }
 
-static void add_group_table(diagnose_page *p)
+void page_group_table(diagnose_page *p)
 {
     const bang_diagnosis *found = p->r->found;
     const char *columns[2 + BANG_GROUPS] = {"set", "samples"};
@@ -114,9 +114,16 @@ void page_groups(diagnose_page *p)
                    "The groups show whether it merely picks the better model, or is right where "
                    "no model is.",
                    p->third_name, p->third);
+    if (p->has_stand_in)
+        page_paragraph(p, "On sets without an average (see the data sets above) AM stands for the "
+                          "output-space ensemble here.");
+    if (page_labelled(p) == 1) {
+        page_one(p);
+        return;
+    }
     add_ratios(p);
     add_stacks(p);
-    add_group_table(p);
+    page_group_table(p);
     add_corrected(p);
 }
 

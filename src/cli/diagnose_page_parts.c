@@ -33,8 +33,8 @@ const char *page_role_name(bang_role role)
         [BANG_AVG] = "average (AM)",
         [BANG_OSE] = "output-space ensemble (OSE)",
         [BANG_OSE_MEAN] = "OSE of probabilities",
-        [BANG_PRE_SCALED] = "calibrated PM",
-        [BANG_FINE_SCALED] = "calibrated FM",
+        [BANG_PRE_SCALED] = "PM calibrated",
+        [BANG_FINE_SCALED] = "FM calibrated",
         [BANG_OSE_SCALED] = "calibrated OSE",
         [BANG_OSE_SCALED_MEAN] = "calibrated OSE of probabilities",
     };

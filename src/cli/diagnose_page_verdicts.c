@@ -9,15 +9,13 @@
  *     no       the evidence is against it
  *     open     it could be chance either way, or nothing to judge by is there
  *
- * Evidence is an interval that excludes 0, or an exact test below 1 - level. */
+ * Evidence is an interval that excludes 0 and, where there is one, an exact test at most 1 -
+ * level. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "diagnose_page.h"
-
-static const double gap_least = 0.05; /* over-confidence below this is small */
-enum { FEW = 30 };                    /* a mean over fewer samples than this decides nothing */
 
 /* One verdict is under way: what every set says, and all of them together. */
 typedef struct judge {
@@ -25,10 +23,10 @@ typedef struct judge {
     size_t sets, against, in_favour;
 } judge;
 
-/* 1 for, -1 against, 0 neither. */
-static int side_of(const bang_estimate *estimate)
+/* 1 for, -1 against, 0 neither; p of an exact test, or NaN. */
+static int side_of(const diagnose_page *page, const bang_estimate *e, double p)
 {
-    return estimate->interval.low > 0 ? 1 : estimate->interval.high < 0 ? -1 : 0;
+    return !diagnose_is_real(e, p, page->r->level) ? 0 : e->value > 0 ? 1 : -1;
 }
 
 static void count_side(judge *j, int side)
@@ -50,12 +48,36 @@ static int is_judged(const diagnose_page *p, size_t i)
     return page_is_labelled(p, i) && (found->ood_count == 0 || i != found->id);
 }
 
-static size_t judged_count(const diagnose_page *p)
+/* The first of them. */
+static const bang_set_diagnosis *only_judged(const diagnose_page *p)
+{
+    size_t i = 0;
+    while (!is_judged(p, i))
+        i++;
+    return &p->r->found->sets[i];
+}
+
+/* How many of them there are, and how many have an average. */
+static size_t judged_count(const diagnose_page *p, size_t *given)
 {
     size_t count = 0;
-    for (size_t i = 0; i < p->r->found->set_count; i++)
+    *given = 0;
+    for (size_t i = 0; i < p->r->found->set_count; i++) {
         count += is_judged(p, i) != 0;
+        *given += is_judged(p, i) && p->r->found->sets[i].has_average;
+    }
     return count;
+}
+
+/* What is third to PM and FM on these sets: begins a claim, or abbreviated. */
+static const char *third_of(const diagnose_page *p, int is_short)
+{
+    size_t given, count = judged_count(p, &given);
+    if (given == count)
+        return is_short ? "AM" : "The average";
+    if (given == 0)
+        return is_short ? "OSE" : "The ensemble of outputs";
+    return is_short ? "AM (OSE where there is none)" : "The average, or the ensemble in its place,";
 }
 
 /* Adds how many sets say so, where there are several. */
@@ -79,18 +101,20 @@ static void add_verdict(diagnose_page *p, json_t *claim, const char *holds, bang
     bang_text_release(because);
 }
 
-/* "out of distribution", or the name of the only set. */
-static json_t *claim_of(const diagnose_page *p, const char *claim)
+/* "Who does out of distribution", or on the only set. */
+static json_t *claim_of(const diagnose_page *p, const char *who, const char *does)
 {
     const bang_diagnosis *found = p->r->found;
-    return found->ood_count ? page_format("%s out of distribution", claim)
-                            : page_format("%s on %s", claim, found->sets[found->id].name);
+    return found->ood_count ? page_format("%s %s out of distribution", who, does)
+                            : page_format("%s %s on %s", who, does, found->sets[found->id].name);
 }
 
 static void add_rule(bang_text *because, const diagnose_page *p, const char *what)
 {
     if (p->r->replicates)
-        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes\u00a00.",
+        bang_text_add(because,
+                      " Decided by whether the %g %% interval of %s excludes\u00a00, and of a "
+                      "single set McNemar's test agrees.",
                       100 * p->r->level, what);
     else
         bang_text_add(because, " Not decided: no intervals were computed.");
@@ -104,20 +128,21 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
     char avg[PAGE_TEXT], pre[PAGE_TEXT], fine[PAGE_TEXT], gain[PAGE_TEXT];
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (is_judged(p, i))
-            count_side(&j, side_of(&p->r->found->sets[i].of[BANG_Q_ALL]));
+            count_side(&j, diagnose_beats_both(&p->r->found->sets[i], p->r->found->sets[i].of,
+                                               p->r->level));
     page_say_percent(avg, of[BANG_Q_ACCURACY + BANG_AVG].value, 0);
     page_say_percent(pre, of[BANG_Q_ACCURACY + BANG_PRE].value, 0);
     page_say_percent(fine, of[BANG_Q_ACCURACY + BANG_FINE].value, 0);
     page_say(gain, &of[BANG_Q_ALL], PAGE_SIGN);
     bang_text_add(&because,
                   "%s %s %% against PM %s %% and FM %s %%: %s points over the better of the two%s.",
-                  p->third, avg, pre, fine, gain, j.sets > 1 ? ", set by set" : "");
+                  third_of(p, 1), avg, pre, fine, gain, j.sets > 1 ? ", set by set" : "");
     add_sets(&because, &j, "Real");
-    add_rule(&because, p, "the improvement");
-    add_verdict(p,
-                claim_of(p, p->has_average ? "The average beats both models"
-                                           : "The ensemble beats both models"),
-                holds_by(&j, side_of(&of[BANG_Q_ALL])), &because);
+    add_rule(&because, p, "the differences to each");
+    add_verdict(p, claim_of(p, third_of(p, 0), "beats both models"),
+                holds_by(&j, diagnose_beats_both(p->r->found->ood_count ? NULL : only_judged(p), of,
+                                                 p->r->level)),
+                &because);
 }
 
 static int side_of_counts(const diagnose_page *p, size_t corrected, size_t broken)
@@ -151,18 +176,10 @@ static void judge_corrections(diagnose_page *p)
                   " Decided by the exact sign test (McNemar): p\u00a0%s%s, to be below\u00a0%.3g.",
                   chance[0] == '<' ? "" : "=\u00a0", chance, 1 - p->r->level);
     add_verdict(p,
-                claim_of(p, p->has_average
-                                ? "The average corrects samples that both models get wrong more "
-                                  "often than it breaks samples that both get right,"
-                                : "The ensemble corrects samples that both models get wrong more "
-                                  "often than it breaks samples that both get right,"),
+                claim_of(p, third_of(p, 0),
+                         "corrects samples that both models get wrong more often than it breaks "
+                         "samples that both get right,"),
                 holds_by(&j, side_of_counts(p, corrected, broken)), &because);
-}
-
-/* Mean confidence above, below or inside the interval of accuracy. */
-static int side_of_gap(double confidence, const bang_estimate *accuracy)
-{
-    return confidence > accuracy->interval.high ? 1 : confidence < accuracy->interval.low ? -1 : 0;
 }
 
 static double confidence_of(const bang_set_diagnosis *set, bang_role role)
@@ -183,8 +200,9 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     char mean[PAGE_TEXT], right[PAGE_TEXT], gap[PAGE_TEXT];
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i))
-            count_side(&j, side_of_gap(confidence_of(&found->sets[i], BANG_FINE),
-                                       &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
+            count_side(&j,
+                       diagnose_confidence_side(confidence_of(&found->sets[i], BANG_FINE),
+                                                &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
     page_say_percent(mean, confidence, 0);
     page_say(right, accuracy, 0);
     page_say_percent(gap, confidence - accuracy->value, PAGE_SIGN);
@@ -202,11 +220,11 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
                                 ? " Decided by whether the mean confidence lies above the "
                                   "interval of the accuracy; partly when by less than 5 points."
                                 : " Not decided: no intervals were computed.");
-    const char *holds = holds_by(&j, side_of_gap(confidence, accuracy));
-    int is_small = confidence - accuracy->value < gap_least;
-    add_verdict(p, claim_of(p, "The fine-tuned model is over-confident"),
+    const char *holds = holds_by(&j, diagnose_confidence_side(confidence, accuracy));
+    int is_small = confidence - accuracy->value < DIAGNOSE_GAP_LEAST;
+    add_verdict(p, claim_of(p, "The fine-tuned model", "is over-confident"),
                 is_small && strcmp(holds, "yes") == 0 ? "partly" : holds, &because);
-    return side_of_gap(confidence, accuracy) > 0 && !is_small;
+    return diagnose_confidence_side(confidence, accuracy) > 0 && !is_small;
 }
 
 /* The sign of the sum of margins in TF. There is no interval of it: the sets have to agree.
@@ -223,7 +241,7 @@ static int judge_dominance(diagnose_page *p)
         double sum = set->margin_sum[BANG_TF];
         if (!is_judged(p, i))
             continue;
-        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] < FEW || !isfinite(sum)) {
+        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] < DIAGNOSE_FEW || !isfinite(sum)) {
             few++;
             continue;
         }
@@ -245,10 +263,11 @@ static int judge_dominance(diagnose_page *p)
                       low, high, negative, counted);
     if (few)
         bang_text_add(&because, "%s%zu set%s with fewer than %d such samples %s not judged.",
-                      counted ? " " : "", few, few == 1 ? "" : "s", FEW, few == 1 ? "is" : "are");
-    bang_text_add(&because, " Decided by the sign, which has to be the same on all sets; no "
-                            "interval is computed.");
-    add_verdict(p, claim_of(p, "The fine-tuned model dominates where it alone is wrong,"),
+                      counted ? " " : "", few, few == 1 ? "" : "s", DIAGNOSE_FEW,
+                      few == 1 ? "is" : "are");
+    bang_text_add(&because, " Decided by the sign%s; no interval is computed.",
+                  counted > 1 ? ", which has to be the same on all sets" : "");
+    add_verdict(p, claim_of(p, "The fine-tuned model", "dominates where it alone is wrong,"),
                 !counted              ? "open"
                 : negative == counted ? "yes"
                 : negative            ? "partly"
@@ -267,7 +286,8 @@ static void judge_spaces(diagnose_page *p)
     char text[PAGE_TEXT];
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i) && page_has_role(p, i, BANG_AVG))
-            count_side(&j, side_of(&found->sets[i].of[BANG_Q_AVG_OSE]));
+            count_side(&j, side_of(p, &found->sets[i].of[BANG_Q_AVG_OSE],
+                                   diagnose_p(&found->sets[i], BANG_Q_AVG_OSE)));
     if (!isfinite(gain->value)) {
         bang_text_add(&because, "Not decided: not every set has an average.");
     } else {
@@ -279,23 +299,24 @@ static void judge_spaces(diagnose_page *p)
         add_sets(&because, &j, "Really better");
         add_rule(&because, p, "the difference");
     }
-    add_verdict(p, claim_of(p, "Averaging weights beats averaging outputs"),
-                holds_by(&j, side_of(gain)), &because);
+    add_verdict(
+        p, claim_of(p, "Averaging weights", "beats averaging outputs"),
+        holds_by(&j, side_of(p, gain,
+                             found->ood_count ? NAN : diagnose_p(only_judged(p), BANG_Q_AVG_OSE))),
+        &because);
 }
 
 void page_verdicts(diagnose_page *p)
 {
     const bang_estimate *of = page_headline(p);
-    if (!of || !judged_count(p)) {
-        page_paragraph(p, "No set that could be judged has labels: what follows is about "
-                          "confidence and agreement alone.");
+    size_t given;
+    if (!of || !judged_count(p, &given))
         return;
-    }
     judge_improvement(p, of);
     judge_corrections(p);
     int over = judge_confidence(p, of);
     int dominates = judge_dominance(p);
-    if (p->has_average)
+    if (given)
         judge_spaces(p);
     if (over)
         page_paragraph(

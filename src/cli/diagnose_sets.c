@@ -27,16 +27,15 @@ static void print_percent(double value, int width)
         printf("%*.1f", width, 100 * value);
 }
 
-/* The better of both, how much the average is above it, FFT, and gaps of both models. */
-static void print_line(const diagnose_result *r, const bang_estimate of[BANG_QUANTITIES],
-                       double gap_pre, double gap_fine)
+/* Accuracies, FFT, and gaps of both models. */
+static void print_line(const diagnose_result *r, const bang_estimate *of, double gap_pre,
+                       double gap_fine, int no_average)
 {
-    char points[32], range[64], pre[32], fine[32];
+    char pre[32], fine[32];
     for (int i = 0; i < COLUMNS; i++)
         if (is_shown(r, i))
-            print_percent(of[BANG_Q_ACCURACY + columns[i]].value, 7);
-    printf("  %6s%-16s", diagnose_points(points, of[BANG_Q_ALL].value),
-           diagnose_range(range, &of[BANG_Q_ALL]));
+            printf("%*.1f%c", i == 0 ? 7 : 6, 100 * of[BANG_Q_ACCURACY + columns[i]].value,
+                   columns[i] == BANG_AVG && no_average ? '*' : ' ');
     print_percent(of[BANG_Q_FFT].value, 6);
     printf("  %6s %6s\n", diagnose_points(pre, gap_pre), diagnose_points(fine, gap_fine));
 }
@@ -62,11 +61,79 @@ static void print_heading(const diagnose_result *r, int width)
         for (int i = 0; i < COLUMNS; i++)
             if (is_shown(r, i))
                 printf("%7s", titles[line][i]);
-        printf(line ? "  %-22s%6s  %6s %6s\n" : "  %-22s%6s  %6s\n",
-               line             ? "in points"
-               : is_shown(r, 2) ? "AM - the better"
-                                : "OSE - the better",
-               line ? "FFT" : "", line ? "PM" : "gap", "FM");
+        if (line)
+            printf("%7s  %6s %6s\n", "FFT", "PM", "FM");
+        else
+            printf("%7s  %6s\n", "", "gap");
+    }
+}
+
+/* What the average gains, and where from: two tables of three columns. */
+static const struct {
+    bang_quantity quantity;
+    const char *title, *without; /* an average: the OSE takes its place; NULL: not shown */
+} gains[2][3] = {
+    {{BANG_Q_AVG_PRE, "AM - PM", "OSE - PM"},
+     {BANG_Q_AVG_FINE, "AM - FM", "OSE - FM"},
+     {BANG_Q_AVG_OSE, "AM - OSE", NULL}},
+    {{BANG_Q_ALL, "AM - the better", "OSE - the better"},
+     {BANG_Q_TT_FF, "of it TT+FF", "of it TT+FF"},
+     {BANG_Q_TF_FT, "and TF+FT", "and TF+FT"}},
+};
+
+/* "real", "may be chance" ...; set is NULL for the mean over the OOD sets. */
+static const char *judge_gain(const diagnose_result *r, const bang_set_diagnosis *set,
+                              const bang_estimate *of, bang_quantity q)
+{
+    double p = NAN;
+    if (q == BANG_Q_ALL)
+        return diagnose_verdict_all(set, of, r->level);
+    if (set && q == BANG_Q_TT_FF)
+        p = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
+    else if (set)
+        p = diagnose_p(set, q);
+    return diagnose_verdict(&of[q], p, r->level);
+}
+
+/* "+1.9 [+1.2, +2.6]" each, with a mark where it may be chance. */
+static void print_gains(const diagnose_result *r, int table, const bang_set_diagnosis *set,
+                        const bang_estimate *of)
+{
+    char line[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < 3; i++) {
+        const bang_estimate *e = &of[gains[table][i].quantity];
+        char points[32], range[64], cell[128];
+        if (!is_shown(r, 2) && !gains[table][i].without)
+            continue;
+        const char *verdict = judge_gain(r, set, of, gains[table][i].quantity);
+        snprintf(cell, sizeof cell, "%7s%s%s", diagnose_points(points, e->value),
+                 diagnose_range(range, e), *verdict == 'm' ? " ~" : "");
+        used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", i < 2 ? 26 : 0, cell);
+    }
+    while (used && line[used - 1] == ' ')
+        line[--used] = '\0';
+    puts(line);
+}
+
+static void print_gain_table(const diagnose_result *r, int table, size_t width)
+{
+    const bang_diagnosis *d = r->found;
+    int last = is_shown(r, 2) || table ? 2 : 1;
+    printf("\n%-*s", (int)width, table ? "where from" : "In points");
+    for (int i = 0; i <= last; i++)
+        printf("   %-*s", i < last ? 23 : 0,
+               is_shown(r, 2) ? gains[table][i].title : gains[table][i].without);
+    putchar('\n');
+    for (size_t i = 0; i < d->set_count; i++) {
+        if (!d->sets[i].tally->labelled)
+            continue;
+        print_set_name(d, i, width);
+        print_gains(r, table, &d->sets[i], d->sets[i].of);
+    }
+    if (d->ood_count > 1) {
+        cli_print_name("average OOD", width);
+        print_gains(r, table, NULL, d->ood);
     }
 }
 
@@ -74,61 +141,96 @@ void diagnose_print_sets(const diagnose_result *r)
 {
     const bang_diagnosis *d = r->found;
     size_t width = NAME_LEAST;
+    int labelled = 0, without = 0, without_ood = 0;
     for (size_t i = 0; i < d->set_count; i++) {
+        labelled |= d->sets[i].tally->labelled;
         size_t size = cli_characters(d->sets[i].name) + (i == d->id ? 5 : 0);
         width = size > width ? size : width;
     }
     width = width > NAME_MOST ? NAME_MOST : width;
-    puts("\n");
+    if (!labelled)
+        return;
     print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
+        if (!set->tally->labelled)
+            continue;
         print_set_name(d, i, width);
-        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE));
+        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE), !set->has_average);
+        without += !set->has_average;
+        without_ood += i != d->id && !set->has_average;
     }
-    if (d->ood_count) {
+    if (d->ood_count > 1) {
         cli_print_name("average OOD", width);
         print_line(r, d->ood,
                    d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
-                   d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value);
+                   d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value,
+                   without_ood > 0);
     }
+    if (without && is_shown(r, 2))
+        puts("*: without an average, the OSE in its place");
+    print_gain_table(r, 0, width);
+    print_gain_table(r, 1, width);
+    if (r->replicates)
+        puts("~: may be chance");
+    puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: ensemble of their outputs; FFT: "
+         "AM\n"
+         "is right where PM and FM are wrong; gap: confidence - accuracy");
+    if (!r->details)
+        puts("--details tells more of each set, --html draws it");
 }
 
-static void print_temperatures(const bang_diagnosis *d)
+static void add_temperatures(bang_text *out, const bang_diagnosis *d)
 {
     if (!d->has_temperature)
         return;
-    fputs("Temperatures", stdout);
-    if (d->fitted) {
-        fputs(", fitted on ", stdout);
-        cli_print_clean(d->sets[d->fitted_on].name);
-    }
+    bang_text_add(out, "Temperatures");
+    if (d->fitted)
+        bang_text_add(out, ", fitted on %s", d->sets[d->fitted_on].name);
+    else
+        bang_text_add(out, " as given");
     for (int i = 0; i < 2; i++)
-        printf("%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM", d->temperature[i].temperature,
-               d->temperature[i].at_limit ? " (at the limit)" : "");
-    puts("; above 1: over-confident there");
+        bang_text_add(out, "%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM",
+                      d->temperature[i].temperature,
+                      d->temperature[i].at_limit ? " (at the limit)" : "");
+    bang_text_add(out, !d->fitted ? "\n"
+                       : d->set_count == 1
+                           ? "; above 1: over-confident. What is "
+                             "calibrated is judged here on the set it was fitted on\n"
+                           : "; above 1: over-confident there\n");
 }
 
 /* At which weight of FM both models weigh the same: no labels needed. */
-static void print_balance(const bang_diagnosis *d)
+static void add_balance(bang_text *out, const bang_diagnosis *d)
 {
+    bang_text_add(out, "Alpha at which both models are equally confident: ");
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
-        fputs(i ? "; " : "Alpha at which both models are equally confident: ", stdout);
-        if (d->set_count > 1) {
-            cli_print_clean(set->name);
-            putchar(' ');
-        }
-        printf(set->balance.at_limit ? "beyond %.2f" : "%.2f", set->balanced_alpha);
+        bang_text_add(out, "%s%s%s%.2f%s", i ? "; " : "", d->set_count > 1 ? set->name : "",
+                      d->set_count > 1 ? " " : "", set->balanced_alpha,
+                      set->balance.at_limit ? " or beyond" : "");
     }
-    putchar('\n');
+    bang_text_add(out, "\n");
 }
 
-static void print_rule(const bang_choice *c, const char *title, double nearest)
+/* Nothing is said about an alpha that is farther than this from all that were measured. */
+static const double nearest_most = 0.1;
+
+/* several: there are sets other than the ID set. */
+static void print_rule(const bang_choice *c, const char *title, double nearest, int several)
 {
     char range[64], cost[32], cost_range[64];
-    printf("%-30s %7.2f %8g", title, c->alpha, nearest);
+    printf("%-30s %7.2f", title, c->alpha);
+    if (fabs(nearest - c->alpha) > nearest_most + 1e-9) {
+        printf("     none\n");
+        return;
+    }
+    printf(" %8g", nearest);
     print_percent(c->id.value, 8);
+    if (!several) {
+        putchar('\n');
+        return;
+    }
     print_percent(c->ood.value, 8);
     if (isnan(c->ood.value) || isnan(c->ood.interval.low))
         printf("  %-14s", "");
@@ -140,32 +242,57 @@ static void print_rule(const bang_choice *c, const char *title, double nearest)
     printf("%7s%s\n", diagnose_points(cost, c->cost.value), diagnose_range(cost_range, &c->cost));
 }
 
+/* A model that is not averaged, below the rules. */
+static void print_single(const bang_diagnosis *d, bang_role role)
+{
+    const bang_estimate *ood = &d->ood[BANG_Q_ACCURACY + role];
+    bang_choice c = {
+        .alpha = role == BANG_FINE,
+        .id = d->sets[d->id].of[BANG_Q_ACCURACY + role],
+        .ood = *ood,
+        .cost = {d->choices[BANG_RULE_ORACLE].ood.value - ood->value, {NAN, NAN, NAN}}};
+    print_rule(&c, role == BANG_FINE ? "FM, not averaged" : "PM, not averaged", c.alpha, 1);
+}
+
 void diagnose_print_alpha(const diagnose_result *r)
 {
-    static const char *const rules[BANG_RULES] = {
-        [BANG_RULE_ID_ACCURACY] = "best ID accuracy",
-        [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
-        [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
-        [BANG_RULE_HALF] = "one half",
-        [BANG_RULE_ORACLE] = "best OOD accuracy, with labels",
+    static const char *const rules[2][BANG_RULES] = {
+        {[BANG_RULE_ID_ACCURACY] = "best accuracy",
+         [BANG_RULE_BALANCE_ID] = "equal confidence",
+         [BANG_RULE_HALF] = "one half"},
+        {[BANG_RULE_ID_ACCURACY] = "best ID accuracy",
+         [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
+         [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
+         [BANG_RULE_HALF] = "one half",
+         [BANG_RULE_ORACLE] = "best OOD accuracy, with labels"},
     };
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *with = diagnose_with_averages(d);
-    int advised = diagnose_advised(d);
+    int advised = diagnose_advised(d), several = d->set_count > 1;
+    bang_text said = {0};
+    add_temperatures(&said, d);
+    add_balance(&said, d);
     putchar('\n');
-    print_temperatures(d);
-    print_balance(d);
+    if (said.size)
+        diagnose_print_wrapped(said.data);
+    bang_text_release(&said);
     if (!with || advised < 0)
         return;
-    puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
-    printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
-           "cost");
+    if (several) {
+        puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
+        printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
+               "cost");
+    } else {
+        puts("\nWhich alpha, and the accuracy of the nearest that was measured");
+        printf("%-30s %7s %8s%8s\n", "by", "alpha", "nearest", "here");
+    }
     for (int i = 0; i < BANG_RULES; i++)
         if (d->choices[i].known)
-            print_rule(&d->choices[i], rules[i], with->wse[d->choices[i].nearest].alpha);
-    if (isnan(d->choices[advised].cost.value))
-        printf("By %s: ", rules[advised]);
-    else
-        printf("The cheapest that needs no OOD labels: ");
-    printf("bang average PM FM --alpha %g -o AM\n", with->wse[d->choices[advised].nearest].alpha);
+            print_rule(&d->choices[i], rules[several][i], with->wse[d->choices[i].nearest].alpha,
+                       several);
+    if (several && d->choice_sets && d->choice_sets == d->ood_count)
+        for (int role = BANG_PRE; role <= BANG_FINE; role++)
+            print_single(d, (bang_role)role);
+    printf("By %s%s: bang average PM FM --alpha %.2g -o AM\n", rules[several][advised],
+           several ? ", without OOD labels" : "", d->choices[advised].alpha);
 }

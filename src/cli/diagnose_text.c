@@ -30,8 +30,19 @@ static void format_interval(char out[64], const bang_estimate *e)
         snprintf(out, 64, "[%.1f, %.1f]", 100 * e->interval.low, 100 * e->interval.high);
 }
 
-static void print_role(const bang_set_diagnosis *set, bang_role role)
+/* "OSE, weights 2 and 1" where they are not equal. */
+static void role_text(char out[64], const diagnose_result *r, bang_role role)
 {
+    if (role == BANG_OSE && r->weights[0] != r->weights[1])
+        snprintf(out, 64, "OSE, weights %.4g, %.4g", r->weights[0], r->weights[1]);
+    else
+        snprintf(out, 64, "%s", diagnose_role_title(role));
+}
+
+static void print_role(const diagnose_result *r, const bang_set_diagnosis *set, bang_role role)
+{
+    char title[64];
+    role_text(title, r, role);
     const bang_member_tally *m = &set->tally->of[set->member[role]];
     const bang_estimate *accuracy = &set->of[BANG_Q_ACCURACY + role];
     char right[32], range[64], sure[32], gap[32], ece[32], nll[32], brier[32];
@@ -42,8 +53,8 @@ static void print_role(const bang_set_diagnosis *set, bang_role role)
     format_percent(ece, set->width[role].ece);
     format_plain(nll, m->nll);
     format_plain(brier, m->brier);
-    printf("%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, diagnose_role_title(role), right,
-           range, sure, gap, ece, nll, brier);
+    printf("%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, title, right, range, sure, gap, ece,
+           nll, brier);
 }
 
 static int is_shown(const bang_set_diagnosis *set, int role)
@@ -59,7 +70,7 @@ static void print_models(const diagnose_result *r, const bang_set_diagnosis *set
            r->replicates ? level : "interval", "confidence", "gap", "ECE", "NLL", "Brier");
     for (int role = 0; role < BANG_ROLES; role++)
         if (is_shown(set, role))
-            print_role(set, (bang_role)role);
+            print_role(r, set, (bang_role)role);
 }
 
 /* All there is without labels. */
@@ -78,16 +89,17 @@ static void print_p(double p)
 }
 
 /* width: of the words about it, where something follows. */
-static void print_estimate(const char *title, const bang_estimate *e, int width)
+static void print_estimate(const char *title, const bang_estimate *e, const char *verdict,
+                           int width)
 {
     char points[32], range[64];
     printf("%-*s  %6s", NAME, title, diagnose_points(points, e->value));
     if (width || !isnan(e->interval.low))
-        printf(" %-16s  %-*s", diagnose_range(range, e), width, diagnose_verdict(e));
+        printf(" %-16s  %-*s", diagnose_range(range, e), width, verdict);
 }
 
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
-static void print_differences(const bang_set_diagnosis *set)
+static void print_differences(const diagnose_result *r, const bang_set_diagnosis *set)
 {
     printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Differences of accuracy", "points", "",
            "", "only 1st", "only 2nd", "McNemar's p");
@@ -103,7 +115,7 @@ static void print_differences(const bang_set_diagnosis *set)
         snprintf(title, sizeof title, "%s - %s",
                  diagnose_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
                  diagnose_role_title(second));
-        print_estimate(title, &set->of[q], 13);
+        print_estimate(title, &set->of[q], diagnose_verdict(&set->of[q], test.p, r->level), 13);
         printf("  %8zu  %8zu  ", test.b, test.c);
         print_p(test.p);
     }
@@ -127,17 +139,21 @@ static void print_groups(const bang_set_diagnosis *set)
     }
 }
 
-static void print_contributions(const bang_set_diagnosis *set)
+/* The first part is FFT against TTF, of which there is an exact test, too. */
+static void print_contributions(const diagnose_result *r, const bang_set_diagnosis *set)
 {
     const char *avg = set->has_average ? "AM" : "OSE";
+    double sign_test = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     char all[64];
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
-    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF], 0);
+    print_estimate("TT+FF, both right or wrong", &set->of[BANG_Q_TT_FF],
+                   diagnose_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
     putchar('\n');
-    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT], 0);
+    print_estimate("TF+FT, one of them right", &set->of[BANG_Q_TF_FT],
+                   diagnose_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
     putchar('\n');
-    snprintf(all, sizeof all, "all: %s - the better one", avg);
-    print_estimate(all, &set->of[BANG_Q_ALL], 0);
+    snprintf(all, sizeof all, "all, %s - the better one", avg);
+    print_estimate(all, &set->of[BANG_Q_ALL], diagnose_verdict_all(set, set->of, r->level), 0);
     putchar('\n');
     const struct {
         const char *title;
@@ -177,9 +193,9 @@ static void print_margins(const bang_set_diagnosis *set)
             print_margin_line("OSE", set->tally->of[set->member[BANG_OSE]].margin);
     print_margin_line("PM + FM", set->margin_sum);
     /* appendix E.6: the sign of the sum tells which of the two carries the mean */
-    if (set->margin_sum[BANG_TF] < 0)
+    if (diagnose_dominates(set, BANG_TF))
         puts("TF: the sum is negative: the fine-tuned model dominates where it is wrong");
-    if (set->margin_sum[BANG_FT] < 0)
+    if (diagnose_dominates(set, BANG_FT))
         puts("FT: the sum is negative: the pre-trained model dominates where it is wrong");
 }
 
@@ -267,6 +283,7 @@ static void print_title(const diagnose_result *r, size_t index)
     puts(!set->has_average                       ? "; AM is the OSE"
          : strcmp(facts->average, "at 0.5") == 0 ? "; AM at alpha 0.5"
                                                  : "");
+    puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: the ensemble of their outputs");
 }
 
 static void print_set(const diagnose_result *r, size_t index)
@@ -277,9 +294,9 @@ static void print_set(const diagnose_result *r, size_t index)
         print_confidence(set);
     else {
         print_models(r, set);
-        print_differences(set);
+        print_differences(r, set);
         print_groups(set);
-        print_contributions(set);
+        print_contributions(r, set);
         print_margins(set);
     }
     print_diversity(set);
@@ -288,6 +305,21 @@ static void print_set(const diagnose_result *r, size_t index)
         diagnose_print_classes(r, index);
     if (r->listed && set->tally->labelled)
         diagnose_print_list(r, index);
+    if (r->found->set_count > 1)
+        puts("\n");
+}
+
+/* What was asked for of every set. */
+static void print_samples(const diagnose_result *r, size_t index)
+{
+    if (!(r->by_class || r->listed) || !r->found->sets[index].tally->labelled)
+        return;
+    print_title(r, index);
+    if (r->by_class)
+        diagnose_print_classes(r, index);
+    if (r->listed)
+        diagnose_print_list(r, index);
+    puts("\n");
 }
 
 /* Where a line of at most WIDTH columns may end: at a blank, but not within [1.2, 2.6] nor before
@@ -307,7 +339,7 @@ static size_t line_end(const char *text, size_t size)
     return size;
 }
 
-static void print_wrapped(const char *text)
+void diagnose_print_wrapped(const char *text)
 {
     while (*text) {
         size_t end = line_end(text, strcspn(text, "\n"));
@@ -319,16 +351,16 @@ static void print_wrapped(const char *text)
 void diagnose_print(const diagnose_result *r)
 {
     bang_text said = {0};
-    for (size_t i = 0; r->found && i < r->found->set_count; i++) {
-        if (i > 0)
-            puts("\n");
-        print_set(r, i);
-    }
-    if (r->found) {
-        if (r->found->set_count > 1)
-            diagnose_print_sets(r);
+    int several = r->found && r->found->set_count > 1;
+    for (size_t i = 0; r->found && i < r->found->set_count; i++)
+        if (!several || r->details)
+            print_set(r, i);
+        else
+            print_samples(r, i);
+    if (several)
+        diagnose_print_sets(r);
+    if (r->found)
         diagnose_print_alpha(r);
-    }
     if (r->found && r->curve)
         putchar('\n');
     if (r->curve)
@@ -336,7 +368,7 @@ void diagnose_print(const diagnose_result *r)
     diagnose_sentences(&said, r);
     if (said.size) {
         putchar('\n');
-        print_wrapped(said.data);
+        diagnose_print_wrapped(said.data);
     }
     bang_text_release(&said);
 }

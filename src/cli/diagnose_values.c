@@ -102,16 +102,61 @@ const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found)
     return NULL;
 }
 
-int diagnose_is_real(const bang_estimate *difference)
+double diagnose_p(const bang_set_diagnosis *set, bang_quantity difference)
 {
-    return difference->interval.low > 0 || difference->interval.high < 0;
+    bang_mcnemar test;
+    return diagnose_mcnemar(&test, set, difference) < 0 ? NAN : test.p;
 }
 
-const char *diagnose_verdict(const bang_estimate *difference)
+int diagnose_is_real(const bang_estimate *difference, double p, double level)
+{
+    return (difference->interval.low > 0 || difference->interval.high < 0) && !(p > 1 - level);
+}
+
+const char *diagnose_verdict(const bang_estimate *difference, double p, double level)
 {
     if (isnan(difference->value) || isnan(difference->interval.low))
         return "";
-    return diagnose_is_real(difference) ? "real" : "may be chance";
+    if (difference->interval.low == 0 && difference->interval.high == 0)
+        return "none";
+    return diagnose_is_real(difference, p, level) ? "real" : "may be chance";
+}
+
+int diagnose_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, double level)
+{
+    static const bang_quantity differences[] = {BANG_Q_AVG_PRE, BANG_Q_AVG_FINE};
+    int better = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const bang_estimate *e = &of[differences[i]];
+        if (!diagnose_is_real(e, set ? diagnose_p(set, differences[i]) : NAN, level))
+            continue;
+        if (e->value < 0)
+            return -1;
+        better++;
+    }
+    return better == 2;
+}
+
+const char *diagnose_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
+                                 double level)
+{
+    const bang_estimate *all = &of[BANG_Q_ALL];
+    const char *plain = diagnose_verdict(all, NAN, level);
+    int side = diagnose_beats_both(set, of, level);
+    if (!*plain || all->interval.low == all->interval.high)
+        return plain;
+    return side ? "real" : "may be chance";
+}
+
+int diagnose_confidence_side(double confidence, const bang_estimate *accuracy)
+{
+    return confidence > accuracy->interval.high ? 1 : confidence < accuracy->interval.low ? -1 : 0;
+}
+
+int diagnose_dominates(const bang_set_diagnosis *set, int pair)
+{
+    size_t samples = set->groups[2 * pair] + set->groups[2 * pair + 1];
+    return samples >= DIAGNOSE_FEW && set->margin_sum[pair] < 0;
 }
 
 const char *diagnose_role_title(bang_role role)
@@ -151,15 +196,8 @@ int diagnose_advised(const bang_diagnosis *found)
 {
     static const bang_rule order[] = {BANG_RULE_BALANCE_OOD, BANG_RULE_ID_ACCURACY,
                                       BANG_RULE_BALANCE_ID, BANG_RULE_HALF};
-    int first = -1, cheapest = -1;
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        const bang_choice *c = &found->choices[order[i]];
-        if (!c->known)
-            continue;
-        first = first < 0 ? (int)order[i] : first;
-        if (!isnan(c->cost.value) &&
-            (cheapest < 0 || c->cost.value < found->choices[cheapest].cost.value))
-            cheapest = (int)order[i];
-    }
-    return cheapest >= 0 ? cheapest : first;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (found->choices[order[i]].known)
+            return (int)order[i];
+    return -1;
 }

@@ -107,6 +107,20 @@ int cli_numbers(double *out, int most, const char *text)
     }
 }
 
+char *cli_with_alpha(const char *name, const char *alpha)
+{
+    static const char mark[] = "{alpha}";
+    bang_text path = {0};
+    for (const char *found; (found = strstr(name, mark)); name = found + strlen(mark)) {
+        bang_text_add_bytes(&path, name, (size_t)(found - name));
+        bang_text_add(&path, "%s", alpha);
+    }
+    bang_text_add(&path, "%s", name);
+    if (path.failed)
+        bang_text_release(&path);
+    return path.data;
+}
+
 void cli_problem(cli *c, const char *format, ...)
 {
     va_list arguments;

@@ -83,7 +83,7 @@ static void select_rank(double *values, size_t n, size_t rank)
         part(values, n, pivot, &smaller, &equal);
         if (rank < smaller) {
             n = smaller;
-        } else if (rank < smaller + equal) {
+        } else if (rank <= smaller + equal) { /* equal: where the larger ones begin */
             return;
         } else {
             values += smaller + equal;
@@ -200,14 +200,13 @@ void bang_bins_equal_mass(bang_bin *bins, size_t count, double *confidence, size
         bins[b].accuracy =
             own_right(&bins[b], confidence + start_of(b, count, n), low_shared, high_shared);
     }
-    for (size_t b = 0, last; b<filled; b = last> b ? last : b + 1) {
-        for (last = b; last + 1 < filled; last++) {
-            int goes_on = last == b || bins[last].high == bins[b].high;
-            if (!goes_on || bins[last + 1].low != bins[b].high)
-                break;
-        }
+    for (size_t b = 0; b + 1 < filled;) {
+        size_t last = b;
+        while (last + 1 < filled && bins[last + 1].low == bins[b].high)
+            last++;
         if (last > b)
             share(bins, b, last, confidence + start_of(b, count, n));
+        b = last > b ? last : b + 1; /* what the last one begins, another run may end */
     }
     for (size_t b = 0; b < filled; b++)
         bins[b].accuracy /= (double)bins[b].count;

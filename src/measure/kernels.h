@@ -65,6 +65,9 @@ typedef struct bang_measure_kernels {
     void (*turn_f32)(double *out, const float *const rows[BANG_SIDE], size_t count);
     void (*turn_f64)(double *out, const double *const rows[BANG_SIDE], size_t count);
     void (*scan)(bang_scan *out, const double *z, size_t count);
+    /* As moments, with a top of every row: sums (3, 4). */
+    void (*warm)(double (*sums)[BANG_SIDE], const double *z, size_t count, const double *top,
+                 double scale);
     /* With labels (4), -1 where there is none; keeps e, (count, 4), unless it is NULL. */
     void (*soften)(bang_soft *out, double *e, const double *z, size_t count, const bang_scan *scan,
                    double scale, const double *label);

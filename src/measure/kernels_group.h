@@ -64,7 +64,7 @@ static inline leaders lead(vector first)
 static inline void follow(leaders *l, vector next)
 {
     l->at += 1;
-    l->index = choose(next > l->top, l->at, l->index);
+    l->index = choose((whole)(next > l->top), l->at, l->index);
     l->second = larger(l->second, smaller(next, l->top));
     l->top = larger(l->top, next);
 }
@@ -97,6 +97,26 @@ static inline vector brier_of(vector square, vector p)
 }
 
 #define LOG2_E 0x1.71547652b82fep0
+
+static void warm(double (*sums)[S], const double *z, size_t count, const double *top, double scale)
+{
+    double binary = scale * LOG2_E;
+    for (size_t q = 0; q < S; q += L) {
+        vector highest = load(top + q), sum = {0}, first = {0}, second = {0};
+        for (size_t k = 0; k < count; k++) {
+            vector d = load(z + S * k + q) - highest, x = d * binary, y = power(x);
+            /* Far down d may be infinite, and e is nothing. */
+            d = (vector)((whole)d & ~(whole)(x < -1022));
+            vector yd = y * d;
+            sum += y;
+            first += yd;
+            second += yd * d;
+        }
+        store(sums[0] + q, sum);
+        store(sums[1] + q, first);
+        store(sums[2] + q, second);
+    }
+}
 
 static inline __attribute__((always_inline)) void soften_lanes(bang_soft *out, double *e,
                                                                const double *z, size_t count,
@@ -213,7 +233,7 @@ static inline whole bin_of(vector confidence, double bins)
     vector x = confidence * bins, nearest = (x + shift) - shift;
     vector bin = nearest - (vector)((whole)(nearest >= x) & (whole)spread(1));
     bin = smaller(larger(bin, spread(0)), spread(bins - 1));
-    return (whole)(bin + shift) & (((int64_t)1 << 52) - 1);
+    return (whole)(bin + shift) & (((uint64_t)1 << 52) - 1);
 }
 
 /* groups: TT, TF, FT, FF, and all. */
@@ -245,12 +265,12 @@ static int fold(bang_fold *folds, bang_accord *accords, uint64_t right[S], uint6
                 size_t bins, const bang_score *scores, size_t members, const double *label,
                 size_t rows)
 {
-    int64_t fine = -1;
+    uint64_t fine = UINT64_MAX;
     for (size_t q = 0; q < S; q += L) {
         vector class = load(label + q);
         whole pattern = {0}, valid = {0}, bit = valid + 1, usable = ~valid;
         for (size_t l = 0; l < L; l++)
-            valid[l] = q + l < rows ? -1 : 0;
+            valid[l] = q + l < rows ? UINT64_MAX : 0;
         for (size_t m = 0; m < members; m++, bit <<= 1) {
             vector confidence = load(scores[m].confidence + q);
             usable &= (whole)(confidence > 0);

@@ -114,6 +114,20 @@ static void score_row(bang_score *out, size_t j, const double *p, size_t count, 
     out->margin[j] = p[class] - rival;
 }
 
+static void warm(double (*sums)[BANG_SIDE], const double *z, size_t count, const double *top,
+                 double scale)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        sums[0][j] = sums[1][j] = sums[2][j] = 0;
+        for (size_t k = 0; k < count; k++) {
+            double d = z[BANG_SIDE * k + j] - top[j], y = exp(scale * d);
+            sums[0][j] += y;
+            sums[1][j] += y > 0 ? y * d : 0;
+            sums[2][j] += y > 0 ? y * d * d : 0;
+        }
+    }
+}
+
 static void soften(bang_soft *out, double *e, const double *z, size_t count, const bang_scan *scan,
                    double scale, const double *label)
 {
@@ -213,6 +227,7 @@ const bang_measure_kernels bang_measure_naive = {
     .turn_f32 = turn_f32,
     .turn_f64 = turn_f64,
     .scan = scan,
+    .warm = warm,
     .soften = soften,
     .score = score,
     .blend = blend,

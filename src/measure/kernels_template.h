@@ -65,7 +65,17 @@ static size_t largest(const double *z, size_t count)
     }
     for (; i < count; i++)
         top = z[i] > top ? z[i] : top;
-    for (i = 0; i < count && z[i] != top;)
+    for (i = 0; i + LANES <= count; i += LANES) {
+        whole found = {0};
+        for (size_t p = 0; p < P; p++)
+            found |= (whole)(load(z + i + p * L) == top);
+        uint64_t any = 0;
+        for (size_t l = 0; l < L; l++)
+            any |= found[l];
+        if (any)
+            break;
+    }
+    while (i < count && z[i] != top)
         i++;
     return i < count ? i : 0; /* without any where all are not numbers */
 }
@@ -165,6 +175,7 @@ const bang_measure_kernels TABLE = {
     .turn_f32 = turn_f32,
     .turn_f64 = turn_f64,
     .scan = scan,
+    .warm = warm,
     .soften = soften,
     .score = score,
     .blend = blend,

@@ -3,10 +3,9 @@
 #define BANG_SRC_MEASURE_KERNELS_VECTOR_H
 
 typedef double vector __attribute__((vector_size(VECTOR_BYTES)));
-typedef int64_t whole __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint64_t whole __attribute__((vector_size(VECTOR_BYTES)));
 typedef double loose __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef int64_t loose_whole __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef uint64_t natural __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint64_t loose_whole __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 /* L numbers are one vector, and P vectors the eight lanes that sums are taken in. */
 enum { L = VECTOR_BYTES / sizeof(double), LANES = 8, P = LANES / L };
 
@@ -41,7 +40,7 @@ static inline vector larger(vector x, vector y)
 #ifdef __AVX2__
     return _mm256_max_pd(x, y);
 #else
-    return choose(x > y, x, y);
+    return choose((whole)(x > y), x, y);
 #endif
 }
 
@@ -51,7 +50,7 @@ static inline vector smaller(vector x, vector y)
 #ifdef __AVX2__
     return _mm256_min_pd(x, y);
 #else
-    return choose(x < y, x, y);
+    return choose((whole)(x < y), x, y);
 #endif
 }
 
@@ -102,13 +101,13 @@ static inline vector power(vector x)
  * log(m). */
 static inline vector logarithm(vector x)
 {
-    const int64_t root = 0x3fe6a09e667f3bcd, bias = (int64_t)1024 << 52; /* sqrt(1/2) */
+    const uint64_t root = 0x3fe6a09e667f3bcd, bias = (uint64_t)1024 << 52; /* sqrt(1/2) */
     whole tiny = (whole)(x < DBL_MIN);
     whole bits = (whole)choose(tiny, x * 0x1p54, x);
-    whole n = (whole)((natural)(bits - root + bias) >> 52); /* + 1024: not below 0 */
+    whole n = (bits - root + bias) >> 52; /* + 1024: not below 0 */
     vector f = (vector)(bits - ((n - 1024) << 52)) - 1;
     /* 2^52 + n, as its bits */
-    vector whole_part = (vector)(n | (int64_t)0x4330000000000000) - (0x1p52 + 1024);
+    vector whole_part = (vector)(n | (uint64_t)0x4330000000000000) - (0x1p52 + 1024);
     whole_part -= (vector)(tiny & (whole)spread(54));
     vector s = f / (f + 2), z = s * s, z2 = z * z;
     vector a = (z * 0x1.99999999952d7p-2 + 0x1.5555555555558p-1) +

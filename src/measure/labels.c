@@ -65,10 +65,11 @@ static int fail_range(const strays *s, size_t rows, size_t limit, const char *wh
                       const char *hint, bang_error *err)
 {
     return bang_fail(err, BANG_EDATA,
-                     "%zu of %zu labels %s out of range: the first is %lld, in row %zu (from 0), "
+                     "%zu of %zu labels %s out of range: the first is %s%lld, in row %zu (from 0), "
                      "but %s are 0 to %zu%s",
-                     s->count, rows, s->count == 1 ? "is" : "are", (long long)s->label, s->row,
-                     what, limit - 1, hint);
+                     s->count, rows, s->count == 1 ? "is" : "are",
+                     s->label == INT64_MAX ? "at least " : "", (long long)s->label, s->row, what,
+                     limit - 1, hint);
 }
 
 /* Counts those that are not 0 .. limit - 1. */

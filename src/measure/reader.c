@@ -109,13 +109,16 @@ static int check_probabilities(const bang_reader *reader, const double *wide, si
     double sum = 0;
     for (size_t k = 0; k < table->columns; k++) {
         if (!isfinite(wide[k]) || wide[k] < 0)
-            return bang_fail(err, BANG_EDATA, "%s: row %zu, column %zu is %g: no probability",
+            return bang_fail(err, BANG_EDATA,
+                             "%s: row %zu, column %zu is %g: no probability: leave out "
+                             "--probabilities if these are logits",
                              table->name, row, k, wide[k]);
         sum += wide[k];
     }
     if (!(fabs(sum - 1) <= SUM_WITHIN))
         return bang_fail(err, BANG_EDATA,
-                         "%s: row %zu sums to %g, not to 1: these are no probabilities",
+                         "%s: row %zu sums to %g, not to 1: these are no probabilities: leave out "
+                         "--probabilities if they are logits, or divide by the sum",
                          table->name, row, sum);
     return 0;
 }

@@ -270,13 +270,13 @@ static int cut_mass(void *context, size_t m, int worker, bang_error *err)
 static int finish_patterns(bang_tally *out, const bang_job *job, size_t pairs[BANG_PAIRS],
                            bang_error *err)
 {
-    const bang_counts **counts = calloc(job->worker_count + 1, sizeof *counts);
+    bang_counts *counts = calloc(job->worker_count + 1, sizeof *counts); /* borrowed */
     size_t used = 0;
     if (!counts)
         return bang_fail_memory(err);
     for (size_t i = 0; i < job->worker_count; i++)
         if (job->workers[i].ready)
-            counts[used++] = &job->workers[i].counts;
+            counts[used++] = job->workers[i].counts;
     int rc = bang_counts_collect(&out->patterns, &out->pattern_count, counts, used,
                                  out->member_count, err);
     free(counts);

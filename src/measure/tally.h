@@ -45,7 +45,7 @@ int bang_counts_init(bang_counts *counts, size_t members, bang_error *err);
 void bang_counts_release(bang_counts *counts);
 int bang_counts_add(bang_counts *counts, uint64_t right, bang_error *err);
 /* All patterns of several counts, ascending; the caller frees them. */
-int bang_counts_collect(bang_pattern **out, size_t *count, const bang_counts *const *counts,
+int bang_counts_collect(bang_pattern **out, size_t *count, const bang_counts *counts,
                         size_t counts_count, size_t members, bang_error *err);
 
 /* One bin of a member, within a block. */

@@ -77,21 +77,21 @@ static int by_right(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int bang_counts_collect(bang_pattern **out, size_t *count, const bang_counts *const *counts,
+int bang_counts_collect(bang_pattern **out, size_t *count, const bang_counts *counts,
                         size_t counts_count, size_t members, bang_error *err)
 {
     size_t most = 0, found = 0, kept = 0;
     *out = NULL;
     *count = 0;
     for (size_t c = 0; c < counts_count; c++)
-        for (size_t i = 0; i < places(counts[c], members); i++)
-            most += pattern_at(counts[c], i).count > 0;
+        for (size_t i = 0; i < places(&counts[c], members); i++)
+            most += pattern_at(&counts[c], i).count > 0;
     bang_pattern *all = malloc((most + 1) * sizeof *all);
     if (!all)
         return bang_fail_memory(err);
     for (size_t c = 0; c < counts_count; c++)
-        for (size_t i = 0; i < places(counts[c], members); i++) {
-            bang_pattern pattern = pattern_at(counts[c], i);
+        for (size_t i = 0; i < places(&counts[c], members); i++) {
+            bang_pattern pattern = pattern_at(&counts[c], i);
             if (pattern.count > 0)
                 all[found++] = pattern;
         }

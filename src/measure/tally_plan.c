@@ -85,10 +85,10 @@ int bang_plan_init(bang_plan *plan, const bang_tally_input *input, bang_error *e
         if (rc < 0)
             return rc;
     }
-    plan->softmax = calloc(input->member_count * BANG_PARTS_MAX, sizeof *plan->softmax);
-    plan->members = calloc(input->member_count, sizeof *plan->members);
-    plan->read = calloc(input->source_count, sizeof *plan->read);
-    plan->scanned = calloc(input->source_count, sizeof *plan->scanned);
+    plan->softmax = calloc(input->member_count * BANG_PARTS_MAX + 1, sizeof *plan->softmax);
+    plan->members = calloc(input->member_count + 1, sizeof *plan->members);
+    plan->read = calloc(input->source_count + 1, sizeof *plan->read);
+    plan->scanned = calloc(input->source_count + 1, sizeof *plan->scanned);
     if (!plan->softmax || !plan->members || !plan->read || !plan->scanned)
         return bang_fail_memory(err);
     for (size_t m = 0; m < input->member_count; m++)

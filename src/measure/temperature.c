@@ -15,26 +15,22 @@ enum { SAMPLE_LEAST = 256, SAMPLE_MOST = 4096, SAMPLE_BLOCK = 32 };
 /* Sums over rows of the function whose zero is sought, its slope, its integral. */
 enum { VALUE, SLOPE, INTEGRAL, SUMS };
 
-/* A sum, and what rounding took from it (Neumaier 1974): there may be millions of rows, and the
- * value is a small difference. */
+/* A sum, and what rounding took from it (Knuth's way, without a branch): there may be millions of
+ * rows, and the value is a small difference. */
 struct sum {
     double total, lost;
 };
 
-static void add(struct sum *sum, double x)
+static inline void add(struct sum *sum, double x)
 {
-    double total = sum->total + x, larger = sum->total, smaller = x;
-    if (fabs(x) > fabs(larger)) {
-        larger = x;
-        smaller = sum->total;
-    }
-    sum->lost += (larger - total) + smaller;
+    double total = sum->total + x, added = total - sum->total;
+    sum->lost += (sum->total - (total - added)) + (x - added);
     sum->total = total;
 }
 
 struct worker {
     bang_reader reader;
-    double *row; /* (classes) */
+    double *z; /* (classes, 4) */
 };
 
 struct search {
@@ -45,8 +41,9 @@ struct search {
     int threads;
     bang_cancel *cancel;
     struct worker *workers; /* (threads) */
-    size_t counted;         /* rows that are not left out */
-    size_t capacity;        /* rows of a piece */
+    size_t classes;
+    size_t counted;  /* rows that are not left out */
+    size_t capacity; /* rows of a piece */
     /* The pass: over some rows, or all. Blocks do not depend on threads, and their sums are added
      * in their order. */
     const size_t *rows; /* (row_count), or NULL: all */
@@ -65,31 +62,95 @@ static int is_left_out(const struct search *s, size_t row)
  *
  *     fit        NLL = log S - beta d_l     NLL' = M - d_l              NLL'' = V
  *     balance    confidence = 1/S           confidence' = -M/S
+ *
+ * moments: S, S M, S (V + M^2), and the logarithm of S; below: d_l.
  */
-static int add_row(struct sum sums[SUMS], const struct search *s, struct worker *worker, size_t row,
-                   bang_error *err)
+static inline void add_row(struct sum sums[SUMS], const struct search *s, const double moments[4],
+                           double below)
 {
-    const bang_reader *reader = &worker->reader;
-    const double *z = worker->row;
-    int rc = bang_reader_row(worker->row, reader, row, err);
-    if (rc < 0)
-        return rc;
-    double top = z[reader->kernels->largest(z, reader->classes)], moments[3];
-    reader->kernels->moments(z, reader->classes, top, s->beta, moments);
     double mean = moments[1] / moments[0];
     if (!s->balance) {
-        double below = z[s->labels[row]] - top;
         /* A row that is right has a mean below 0, also where exponentials are too small for it. */
-        if (moments[0] == 1 && reader->classes > 1)
+        if (moments[0] == 1 && s->classes > 1)
             mean = fmin(mean, -VANISHED);
         add(&sums[VALUE], mean - below);
         add(&sums[SLOPE], fmax(0, moments[2] / moments[0] - mean * mean));
-        add(&sums[INTEGRAL], log(moments[0]) - s->beta * below);
+        add(&sums[INTEGRAL], moments[3] - s->beta * below);
     } else {
         add(&sums[VALUE], 1 / moments[0] - s->target);
         add(&sums[SLOPE], -mean / moments[0]);
     }
+}
+
+static int add_single(struct sum sums[SUMS], const struct search *s, const struct worker *worker,
+                      size_t row, bang_error *err)
+{
+    const bang_reader *reader = &worker->reader;
+    const double *z = worker->z;
+    int rc = bang_reader_row(worker->z, reader, row, err);
+    if (rc < 0)
+        return rc;
+    double top = z[reader->kernels->largest(z, s->classes)], moments[4];
+    reader->kernels->moments(z, s->classes, top, s->beta, moments);
+    moments[3] = log(moments[0]);
+    add_row(sums, s, moments, s->balance ? 0 : z[s->labels[row]] - top);
     return 0;
+}
+
+/* The same of up to four rows at once. */
+static int add_side(struct sum sums[SUMS], const struct search *s, const struct worker *worker,
+                    size_t rows[BANG_SIDE], size_t count, bang_error *err)
+{
+    const bang_measure_kernels *kernels = worker->reader.kernels;
+    const double *z = worker->z;
+    double moments[4][BANG_SIDE] = {{0}};
+    bang_scan scan;
+    for (size_t j = count; j < BANG_SIDE; j++)
+        rows[j] = rows[0];
+    if (!bang_reader_side(worker->z, &worker->reader, rows)) {
+        int rc = 0;
+        for (size_t j = 0; j < count && rc == 0; j++)
+            rc = bang_reader_row(worker->z, &worker->reader, rows[j], err);
+        return rc;
+    }
+    kernels->scan(&scan, z, s->classes);
+    kernels->warm(moments, z, s->classes, scan.top, s->beta);
+    if (!s->balance)
+        kernels->logarithms(moments[3], moments[0], BANG_SIDE);
+    for (size_t j = 0; j < count; j++) {
+        double of[4] = {moments[0][j], moments[1][j], moments[2][j], moments[3][j]};
+        double label = s->balance ? scan.top[j] : z[BANG_SIDE * (size_t)s->labels[rows[j]] + j];
+        add_row(sums, s, of, label - scan.top[j]);
+    }
+    return 0;
+}
+
+static int add_some(struct sum sums[SUMS], const struct search *s, struct worker *worker,
+                    size_t first, size_t count, bang_error *err)
+{
+    int rc = 0;
+    for (size_t i = first; rc == 0 && i < first + count; i++) {
+        rc = bang_reader_load(&worker->reader, s->rows[i], 1, err);
+        if (rc == 0)
+            rc = add_single(sums, s, worker, s->rows[i], err);
+    }
+    return rc;
+}
+
+static int add_all(struct sum sums[SUMS], const struct search *s, struct worker *worker,
+                   size_t first, size_t count, bang_error *err)
+{
+    size_t rows[BANG_SIDE], found = 0;
+    int rc = bang_reader_load(&worker->reader, first, count, err);
+    for (size_t row = first; rc == 0 && row < first + count; row++) {
+        if (!is_left_out(s, row))
+            rows[found++] = row;
+        if (found == BANG_SIDE || (found > 0 && row + 1 == first + count)) {
+            rc = add_side(sums, s, worker, rows, found, err);
+            found = 0;
+        }
+    }
+    return rc;
 }
 
 static int add_block(void *context, size_t index, int worker, bang_error *err)
@@ -99,16 +160,8 @@ static int add_block(void *context, size_t index, int worker, bang_error *err)
     struct sum sums[SUMS] = {{0, 0}};
     size_t first = index * s->per_block, count = s->row_count - first;
     count = count < s->per_block ? count : s->per_block;
-    int rc = s->rows ? 0 : bang_reader_load(&self->reader, first, count, err);
-    for (size_t i = first; rc == 0 && i < first + count; i++) {
-        size_t row = s->rows ? s->rows[i] : i;
-        if (is_left_out(s, row))
-            continue;
-        if (s->rows)
-            rc = bang_reader_load(&self->reader, row, 1, err);
-        if (rc == 0)
-            rc = add_row(sums, s, self, row, err);
-    }
+    int rc = s->rows ? add_some(sums, s, self, first, count, err)
+                     : add_all(sums, s, self, first, count, err);
     for (int k = 0; k < SUMS; k++)
         s->sums[index][k] = sums[k];
     return rc;
@@ -176,7 +229,7 @@ static int find(bang_root *root, struct search *s, bang_error *err)
 static int check_rows(struct search *s, bang_error *err)
 {
     const bang_table *table = s->logits->table;
-    size_t classes = bang_logits_classes(s->logits);
+    size_t classes = s->classes = bang_logits_classes(s->logits);
     for (size_t row = 0; row < table->rows; row++) {
         if (is_left_out(s, row))
             continue;
@@ -211,8 +264,8 @@ static int make_workers(struct search *s, int threads, bang_error *err)
         int rc = bang_reader_init(&worker->reader, s->logits, s->capacity, err);
         if (rc < 0)
             return rc;
-        worker->row = malloc(worker->reader.classes * sizeof *worker->row);
-        if (!worker->row)
+        worker->z = malloc(s->classes * BANG_SIDE * sizeof *worker->z);
+        if (!worker->z)
             return bang_fail_memory(err);
     }
     return 0;
@@ -222,7 +275,7 @@ static void release(struct search *s)
 {
     for (int i = 0; s->workers && i < s->threads; i++) {
         bang_reader_release(&s->workers[i].reader);
-        free(s->workers[i].row);
+        free(s->workers[i].z);
     }
     free(s->workers);
     free(s->sums);

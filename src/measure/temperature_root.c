@@ -60,14 +60,11 @@ static double next_beta(struct search *s, int *done)
     return fmax(BANG_BETA_LEAST, fmin(BANG_BETA_MOST, next));
 }
 
-/* By Taylor's series from the last point, which is near. */
-static double integral_at(const struct search *s, double beta)
+/* By Taylor's series from the last point, which is so near that no cube of it shows. */
+static double integral_at(const bang_root_point *now, double beta)
 {
-    const bang_root_point *now = &s->now;
-    double d = beta - now->beta, bend = 0;
-    if (s->steps > 1 && s->before.beta != now->beta)
-        bend = (s->before.slope - now->slope) / (s->before.beta - now->beta);
-    return now->integral + d * (now->value + d * (now->slope / 2 + d * bend / 6));
+    double d = beta - now->beta;
+    return now->integral + d * (now->value + d * now->slope / 2);
 }
 
 int bang_root_find(bang_root *out, bang_root_function function, void *context, double start,
@@ -96,7 +93,7 @@ int bang_root_find(bang_root *out, bang_root_function function, void *context, d
         beta = next_beta(&s, &done);
     }
     out->beta = beta;
-    out->integral = integral_at(&s, beta);
+    out->integral = integral_at(&s.now, beta);
     out->evaluations = s.steps;
     return 0;
 }

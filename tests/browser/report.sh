@@ -3,7 +3,8 @@
 # console, every chart drawn, tables with exactly the numbers of the records,
 # and everything that answers to the pointer answers (report.js beside this).
 # showcase.jsonl holds every kind of entry, with hostile and long texts. Shows
-# on damaged reports that it would notice.
+# on damaged reports that it would notice. Then the same for a page of bang
+# diagnose, as far as that can be told without its records (diagnose.js).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bang=$(cd "${BANG_BUILD:-$here/../../build}" && pwd)/bang
@@ -15,7 +16,7 @@ if [ -z "$browser" ]; then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-failed=0
+failed=0 checks=report.js
 
 # page REPORT RECORDS DARK: the report with the test behind it
 page() {
@@ -25,7 +26,7 @@ page() {
     # Text in a script: no tag may end it.
     sed 's/</\\u003c/g; $!s/$/,/' "$2"
     echo '];'
-    cat "$here/report.js"
+    cat "$here/$checks"
     echo '</script></body></html>'
 }
 
@@ -85,4 +86,28 @@ damaged 'a message on the console' "s|^'use strict';|&console.warn('hello');|"
 damaged 'another value of a column' 's|^TT + FF: 0.4% |TT + FF: 0.5% |'
 damaged 'a column that is too short' 's|height="199.50"|height="190.50"|'
 damaged 'a chart that cannot be read' 's|data-points="\[|&[|'
+
+# numpy makes the logits; another python3 may stand before Debian's on PATH
+python=python3
+$python -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+$python -c 'import numpy' 2>/dev/null || { echo 'no numpy: install python3-numpy'; exit 1; }
+logits() { $python "$here/../make_logits.py" "$work/$1" seed="$2" alphas=0.2,0.5,0.8; }
+# of NAME FOLDER: the options of one set
+of() {
+    printf '%s\n' --set "$1" --labels "$work/$2/y.npy" --pre "$work/$2/pm.npy" --fine "$work/$2/fm.npy" \
+        --at "$work/$2/am-{alpha}.npy"
+}
+logits id 1 && logits art 2 && logits ink 3 || exit 1
+printf 'name,fine,avg\na,.50,.60\nb,.52,.61\nc,.54,.63\nd,.56,.64\n<b>M</b>,.55,.66\n' >"$work/runs.csv"
+{
+    of id id
+    of '<script>alert(1)</script> "quoted" & </style><!--' art
+    of a-very-long-name-without-any-space-a-very-long-name-without-any-space ink
+    printf '%s\n' --alphas 0.2,0.5,0.8 --list FFT --curve "$work/runs.csv" --highlight '<b>M</b>' \
+        --bootstrap 1000 --html "$work/diagnose.html" --quiet
+} | xargs -d '\n' "$bang" diagnose || exit 1
+checks=diagnose.js report=$work/diagnose.html records=/dev/null
+expect_none 'diagnose, light' "$report" "$records" false 1400 '#theme=light'
+expect_none 'diagnose, dark and narrow' "$report" "$records" true 420 '#theme=dark'
+damaged 'a chart that is cut' 's|viewBox="0 0 |viewBox="0 90 |'
 exit $failed

@@ -51,7 +51,12 @@ bang diagnose --pre ink/pm.npy --fine ink/fm.npy --bins 2 --json | rounded
 run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'id/am-{alpha}.npy' \
     --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --at 'art/am-{alpha}.npy' \
     --set ink --pre ink/pm.npy --fine ink/fm.npy --at 'ink/am-{alpha}.npy' \
-    --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2
+    --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2 --details
+run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --avg id/am.npy -q \
+    --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --avg art/am.npy \
+    --set ink --pre ink/pm.npy --fine ink/fm.npy
+run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy -q \
+    --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy
 grep -c '</html>' page.html
 head -n 12 all.csv
 cut -d, -f1,2 all.csv | sort | uniq -c | grep ' \(art\|average OOD\|\),' | tr -s ' '
@@ -73,6 +78,13 @@ bang diagnose --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --list FFT -
 for sample in all["samples_detail"][:2]:
     print(*(sample[k] for k in ("index", "group", "label", "predictions", "names", "file")))
     print(*("%.4f" % sample[k][m] for k in ("confidence", "margin") for m in ("pre", "fine", "avg")))'
+
+# a folder of pictures, as bang predict reads it
+logits small count=6 classes=2 seed=5
+pictures photos classes=ape,bee count=3 width=8 height=8
+run diagnose --labels small/y.npy --pre small/pm.npy --fine small/fm.npy --list all --files photos \
+    --bootstrap 0 -q >small.txt
+grep -A 2 -E '^[TF]{3}: [1-9]' small.txt
 
 # a subset of the classes; labels are outputs, and those of others left out
 run diagnose --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --classes 1,3,4 --label-numbers outputs \

@@ -33,47 +33,46 @@ save("pre", pre)
 save("fine", fine)
 save("avg", avg)
 # shapes
-save("short", pre[:30])
-save("narrow", pre[:, :4])
-save("y-short", y[:39])
-save("flat", pre.ravel())
 save("deep", pre.reshape(n, k, 1))
 save("none", pre[:0])
 save("y-none", y[:0])
 save("no-columns", pre[:, :0])
-save("one-column", pre[:, :1])
 save("y-zero", y * 0)
 # types
-save("whole", np.round(pre).astype("i4"))
 save("bytes", np.round(pre).astype("u1"))
 save("yes-no", pre > 0)
-save("complex", pre.astype("c8"))
 save("words", np.array([["a", "b"]] * n))
 save("objects", np.array([{"a": 1}, None]))
 save("pairs", np.zeros(n, [("a", "f4"), ("b", "i4")]))
 save("long", pre.astype("longdouble"))
-save("y-float", y.astype("f4"))
 save("y-one-hot", np.eye(k, dtype="i8")[y])
-save("y-one-hot-float", np.eye(k)[y])
-save("y-column", y[:, None])
-save("y-yes-no", y > 2)
 save("y-words", np.array(["cat"] * n))
 # numbers
-save("nan", changed(pre, (3, 2), np.nan))
 save("nan-last", changed(pre, (n - 1, k - 1), np.nan))
 save("nan-all", pre * np.nan)
 save("inf", changed(fine, (7, 0), np.inf))
 save("minus-inf", changed(fine.astype("f2"), (8, 1), -np.inf))
-save("y-high", changed(y, 39, 5))
-save("y-low", changed(y, 0, -1))
 save("y-huge", changed(y.astype("u8"), 5, 2**63 + 1))
-save("y-from-one", y + 1)
 for name, array in (("pre", pre), ("fine", fine), ("avg", avg)):
     save("p-" + name, softmax(array))
 save("p-percent", 100 * softmax(pre))
 save("p-half", softmax(pre) / 2)
 save("p-negative", changed(softmax(pre), (2, 0), -0.1))
 save("p-logs", np.log(softmax(pre)))
+# more rows than are looked at before the work
+m = 5000
+many = rng.standard_normal((m, k)).astype("f4")
+save("long-y", rng.integers(0, k, m))
+save("long-pre", many)
+save("long-fine", 2 * many[::-1])
+save("long-nan", changed(many, (3333, 1), np.nan))
+save("long-nan-last", changed(many, (m - 1, k - 1), np.nan))
+save("long-inf", changed(many, (1234, 0), -np.inf))
+save("long-p", softmax(many))
+save("long-p-bad", changed(softmax(many), (4321, 2), -0.5))
+save("long-p-sum", changed(softmax(many), 4322, 0.5))
+save("one-row", np.array([[0.25, 0.75]]))
+save("y-one", np.array([1]))
 # files
 whole = open("pre.npy", "rb").read()
 open("cut.npy", "wb").write(whole[:-7])
@@ -81,33 +80,15 @@ open("cut-header.npy", "wb").write(whole[:40])
 open("longer.npy", "wb").write(whole + b"more")
 open("empty.npy", "wb").write(b"")
 open("text.npy", "w").write("0.1 0.2 0.3\n" * 10)
-open("table.csv", "w").write("0.1,0.2,0.3\n" * 10)
 np.savez("arrays.npz", pre=pre)
 with zipfile.ZipFile("model.pt", "w") as file:
     file.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
-# subsets
-save("subset-float", np.array([0.0, 1.0]))
-save("subset-twice", np.array([0, 1, 1]))
-open("subset-words.txt", "w").write("cat\ndog\n")
-open("subset-empty.txt", "w").write("\n")
-open("names.txt", "w").write("a\nb\nc\nd\ne\n")
-open("names-few.txt", "w").write("a\nb\n")
-open("map.json", "w").write('{"name":"m","outputs":9,"images":0,"border":0,'
-                            '"classes":[{"folder":"a","outputs":[8]}]}')
-open("map-broken.json", "w").write('{"name":')
 # curves
 open("runs.csv", "w").write("name,fine,avg\na,.5,.6\nb,.55,.62\nc,.6,.63\nd,.61,.64\n")
-open("runs-two.csv", "w").write("name,fine,avg\na,.5,.6\nb,.55,.62\n")
 open("runs-same.csv", "w").write("name,fine,avg\na,.5,.6\nb,.5,.62\nc,.5,.61\nd,.5,.6\n")
 open("runs-header.csv", "w").write("a,.5,.6\nb,.55,.62\nc,.6,.63\n")
-open("runs-word.csv", "w").write("name,fine,avg\na,.5,high\nb,.55,.62\nc,.6,.63\n")
-open("runs-short.csv", "w").write("name,fine,avg\na,.5\nb,.55,.62\nc,.6,.63\n")
 open("runs-high.csv", "w").write("name,fine,avg\na,50,60\nb,55,162\nc,60,63\n")
-open("runs-low.csv", "w").write("name,fine,avg\na,-.5,.6\nb,.55,.62\nc,.6,.63\n")
 open("runs-nan.csv", "w").write("name,fine,avg\na,nan,.6\nb,.55,.62\nc,.6,.63\n")
-open("runs-quote.csv", "w").write('name,fine,avg\n"a,.5,.6\nb,.55,.62\n')
-open("runs-files.csv", "w").write("name,fine,avg,labels\na,fine.npy,away.npy,y.npy\n"
-                                  "b,nan.npy,avg.npy,y-high.npy\n")
 MAKE
 $python make.py
 mkdir folder
@@ -135,63 +116,55 @@ refused() {
 }
 
 printf '\nShapes\n'
-refused pre short.npy narrow.npy flat.npy deep.npy none.npy no-columns.npy one-column.npy
-refused avg narrow.npy
-refused labels y-short.npy y-one-hot.npy y-one-hot-float.npy y-none.npy
+refused pre deep.npy no-columns.npy
 of --labels y-none.npy --pre none.npy --fine none.npy
-of --labels y-zero.npy --pre one-column.npy --fine one-column.npy
-takes 'labels as a column' --labels y-column.npy --pre pre.npy --fine fine.npy
 
 printf '\nTypes\n'
-refused pre whole.npy bytes.npy yes-no.npy complex.npy words.npy objects.npy pairs.npy long.npy
-refused labels y-float.npy y-yes-no.npy y-words.npy
+refused pre bytes.npy yes-no.npy words.npy objects.npy pairs.npy long.npy
+refused labels y-words.npy y-huge.npy y-one-hot.npy
 
-printf '\nNumbers\n'
-refused pre nan.npy nan-last.npy nan-all.npy
+printf '\nNumbers, also where few look\n'
+refused pre nan-last.npy nan-all.npy
 refused fine inf.npy minus-inf.npy
-refused avg nan-last.npy
-refused labels y-high.npy y-low.npy y-huge.npy y-from-one.npy
 of --pre nan-last.npy --fine inf.npy
+long() { of --labels long-y.npy --pre long-pre.npy --fine long-fine.npy "$@"; }
+long --avg long-nan.npy
+long --avg long-nan-last.npy
+long --at .3=long-inf.npy
+of --pre long-nan.npy --fine long-fine.npy
+of --labels long-y.npy --pre long-fine.npy --fine long-nan-last.npy --fit-temperature none
+takes 'in an output that is none of the classes' --labels long-y.npy --pre long-pre.npy \
+    --fine long-nan.npy --classes 0,2-4
 
 printf '\nProbabilities\n'
 of --labels y.npy --pre p-pre.npy --fine p-fine.npy --avg p-avg.npy
-of --labels y.npy --pre pre.npy --fine p-fine.npy
 of --labels y.npy --pre p-pre.npy --fine fine.npy --probabilities
 of --labels y.npy --pre p-percent.npy --fine p-fine.npy --probabilities
-of --labels y.npy --pre p-half.npy --fine p-fine.npy --probabilities
-of --labels y.npy --pre p-negative.npy --fine p-fine.npy --probabilities
+of --labels y.npy --pre p-half.npy --fine p-negative.npy --probabilities
+of --labels long-y.npy --pre long-p.npy --fine long-p-bad.npy --probabilities
+of --labels long-y.npy --pre long-p.npy --fine long-p-sum.npy --probabilities
 takes probabilities --labels y.npy --pre p-pre.npy --fine p-fine.npy --probabilities
-takes logarithms --labels y.npy --pre p-logs.npy --fine fine.npy
-takes logits --labels y.npy --pre pre.npy --fine fine.npy
+takes 'their logarithms' --labels y.npy --pre p-logs.npy --fine fine.npy
+takes 'one row that sums to 1' --labels y-one.npy --pre one-row.npy --fine one-row.npy
 
 printf '\nFiles\n'
-refused pre cut.npy cut-header.npy longer.npy empty.npy text.npy table.csv arrays.npz model.pt folder away.npy
-refused labels cut-header.npy away.npy text.npy arrays.npz
-
-printf '\nSubsets\n'
-for subset in 0,9 0,0 3-1 a,b '' '0,1,' subset-float.npy subset-twice.npy subset-words.txt \
-    subset-empty.txt map.json map-broken.json away.txt pre.npy; do
-    of --labels y.npy --pre pre.npy --fine fine.npy --classes "$subset"
-done
-of --labels y.npy --pre pre.npy --fine fine.npy --classes subset-words.txt --class-names names.txt
-of --labels y.npy --pre pre.npy --fine fine.npy --class-names names-few.txt --list FFT
-of --labels y.npy --pre pre.npy --fine fine.npy --classes 0,2 --label-numbers places
-of --labels y-high.npy --pre pre.npy --fine fine.npy --classes 0,2
-of --labels y-low.npy --pre pre.npy --fine fine.npy --classes 0,2
-of --labels y-zero.npy --pre pre.npy --fine fine.npy --classes 1,2 --label-numbers outputs
+refused pre cut.npy cut-header.npy longer.npy empty.npy text.npy model.pt folder
+refused labels cut-header.npy arrays.npz folder
+of --labels '' --pre pre.npy --fine fine.npy
+of --labels y.npy --pre '' --fine fine.npy --avg '' --classes '' --at .5= --class-names ''
+of --labels y.npy --pre pre.npy --fine fine.npy --classes ''
+takes 'a comma at the end' --labels y.npy --pre pre.npy --fine fine.npy --classes '0,1,'
 
 printf '\nSets\n'
 of --set a --labels y.npy --pre pre.npy --fine fine.npy --at .5=avg.npy --set b --labels y.npy \
     --pre pre.npy --fine fine.npy --at .4=avg.npy
-of --set a --labels y.npy --pre pre.npy --fine fine.npy --set a --pre pre.npy --fine fine.npy
-of --set a --labels y.npy --pre nan.npy --fine short.npy --set b --labels y-high.npy \
-    --pre away.npy --fine fine.npy
+of --set a --labels y.npy --pre pre.npy --fine fine.npy --set b --labels y.npy \
+    --pre pre.npy --fine fine.npy --at 'avg{alpha}.npy'
 of --labels y.npy --pre pre.npy --fine fine.npy --id b --fit-temperature c --list FFT,FTX
+of --pre pre.npy --fine fine.npy --fit-temperature data --list FFT
 
 printf '\nCurves\n'
-for runs in runs-two runs-same runs-header runs-word runs-short runs-high runs-low runs-nan \
-    runs-quote runs-files away; do
+for runs in runs-same runs-header runs-high runs-nan; do
     run diagnose --quiet --curve $runs.csv
 done
-run diagnose --quiet --curve runs.csv --highlight z
 run diagnose --quiet --curve runs.csv --highlight a --highlight b

@@ -4,4 +4,6 @@
 cases() { $python "$here/../diagnose_cases.py" "$@"; }
 cases check
 cases compare
+cases random 1 20
+cases table
 cases invariants
