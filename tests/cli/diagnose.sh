@@ -51,7 +51,12 @@ bang diagnose --pre ink/pm.npy --fine ink/fm.npy --bins 2 --json | rounded
 run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --at 'id/am-{alpha}.npy' \
     --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --at 'art/am-{alpha}.npy' \
     --set ink --pre ink/pm.npy --fine ink/fm.npy --at 'ink/am-{alpha}.npy' \
-    --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2
+    --alphas 0.2,0.5,0.8 --html page.html --csv all.csv --threads 2 --details
+run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy --avg id/am.npy -q \
+    --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy --avg art/am.npy \
+    --set ink --pre ink/pm.npy --fine ink/fm.npy
+run diagnose --set id --labels id/y.npy --pre id/pm.npy --fine id/fm.npy -q \
+    --set art --labels art/y.npy --pre art/pm.npy --fine art/fm.npy
 grep -c '</html>' page.html
 head -n 12 all.csv
 cut -d, -f1,2 all.csv | sort | uniq -c | grep ' \(art\|average OOD\|\),' | tr -s ' '

@@ -22,6 +22,9 @@
  *     double accuracy = (double)tally->of[0].right / (double)tally->counted;
  *     bang_tally_free(tally);
  *
+ * A member of a single part predicts what its logits say, ties included, at every temperature.
+ * Rows that are left out are not looked at.
+ *
  * Memory: a few MB, 8 bytes per row and member with equal_mass, what `listed` collects. No
  * result depends on the number of threads.
  */
@@ -37,14 +40,14 @@ enum { BANG_MEMBERS_MAX = 64, BANG_PARTS_MAX = 8 };
 
 typedef struct bang_member_part {
     size_t source; /* index into the sources */
-    double scale;  /* 1/T */
+    double scale;  /* 1/T, above 0 */
     double share;
 } bang_member_part;
 
 typedef struct bang_member {
     size_t part_count; /* 1 .. BANG_PARTS_MAX */
     bang_member_part parts[BANG_PARTS_MAX];
-    int probabilities; /* an ensemble of probabilities; shares should sum to 1 */
+    int probabilities; /* an ensemble of probabilities; shares are >= 0 and sum to 1 */
     int equal_mass;    /* keep confidences, for bins of equal mass */
 } bang_member;
 
@@ -85,7 +88,8 @@ typedef struct bang_tally_options {
 } bang_tally_options;
 #define BANG_TALLY_OPTIONS_INIT ((bang_tally_options){.bins = BANG_BINS})
 
-/* Of one member; means over the counted rows, NaN where there are none. */
+/* Of one member; means over the counted rows, NaN where there are none. Margins need two
+ * members. */
 typedef struct bang_member_tally {
     size_t right;
     double confidence;         /* mean */
