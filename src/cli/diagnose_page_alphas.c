@@ -44,8 +44,11 @@ static bang_alpha_score end_of(const bang_set_diagnosis *set, int end)
 {
     bang_role role = end ? BANG_FINE : BANG_PRE;
     const bang_member_tally *member = &set->tally->of[set->member[role]];
-    return (bang_alpha_score){end, set->of[BANG_Q_ACCURACY + (int)role], member->confidence,
-                              member->nll, set->width[role].ece};
+    return (bang_alpha_score){.alpha = end,
+                              .accuracy = set->of[BANG_Q_ACCURACY + (int)role],
+                              .confidence = member->confidence,
+                              .nll = member->nll,
+                              .ece = set->width[role].ece};
 }
 
 static size_t score_count(const diagnose_page *p, const bang_set_diagnosis *set, int is_ose)
@@ -248,6 +251,31 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                         "alphas. ");
 }
 
+/* Whether averaging weights is better than averaging outputs, at the same alpha. */
+static void add_spaces(diagnose_page *p)
+{
+    static const char *const columns[] = {"set", "alpha", "points", "p"};
+    const bang_diagnosis *found = p->r->found;
+    json_t *table = NULL;
+    for (size_t i = 0; i < found->set_count; i++)
+        for (size_t k = 0; k < found->sets[i].wse_count; k++) {
+            const bang_alpha_score *score = &found->sets[i].wse[k];
+            /* at the ends both are the same model */
+            if (isnan(score->minus_ose.value) || score->alpha == 0 || score->alpha == 1)
+                continue;
+            if (!table)
+                table = page_table(p, "Averaging weights less averaging outputs, accuracy.",
+                                   columns, 4);
+            json_t *row = page_row(p, table);
+            page_put(p, row, page_set_name(p, i));
+            page_put(p, row, bang_json_number(score->alpha));
+            page_put(p, row, page_estimate(&score->minus_ose, PAGE_SIGN));
+            page_put(p, row, page_p(score->against_ose.p));
+        }
+    if (table)
+        page_note(p, table, "In percentage points, paired; p of McNemar's exact test.");
+}
+
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
 {
     const bang_diagnosis *found = p->r->found;
@@ -272,6 +300,7 @@ static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
                   "one (1). Up and to the right is better in both respects.");
     }
     add_alpha_table(p, paths);
+    add_spaces(p);
 }
 
 void page_alphas(diagnose_page *p)
@@ -343,9 +372,10 @@ static void add_choices(diagnose_page *p)
         p, table, "Accuracies in per cent, at the measured alpha nearest to the rule's.%s%s",
         judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
         !judged            ? ""
-        : p->r->replicates ? ", with its interval; where that holds 0, the best may be better "
-                             "by chance alone."
-                           : ".");
+        : p->r->replicates ? ", which is chosen with their labels, and its interval, which holds "
+                             "both alphas fixed; where that holds 0, the best may be better by "
+                             "chance alone."
+                           : ", which is chosen with their labels.");
 }
 
 static void add_balance(diagnose_page *p)
@@ -388,10 +418,7 @@ void page_advice(diagnose_page *p)
         json_t *facts = page_entry(p, "facts", "To write such an average"), *rows = json_array();
         page_put(p, rows,
                  json_pack("[so]", "by the rule",
-                           page_format("%s%s", rule_titles[advised],
-                                       isfinite(found->choices[advised].cost.value)
-                                           ? ", which costs least here of those without OOD labels"
-                                           : "")));
+                           page_format("%s, which takes no OOD labels", rule_titles[advised])));
         page_put(p, rows,
                  json_pack("[so]", "command",
                            page_format("bang average PM FM --alpha %g -o AM",
