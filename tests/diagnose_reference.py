@@ -24,7 +24,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-COLDEST, HOTTEST = 1e-3, 1e3  # limits of a temperature
+COLDEST, HOTTEST = 1e-9, 1e9  # limits of a temperature
 PAIRS = ("TT", "TF", "FT", "FF")
 GROUPS = ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT", "FFF")
 DIFFERENCES = (("avg", "pre"), ("avg", "fine"), ("avg", "ose"), ("fine", "pre"),

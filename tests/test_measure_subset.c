@@ -199,8 +199,10 @@ static void check_numbers(const int64_t *numbers, size_t count, size_t outputs,
 static void test_places_and_outputs(void **state)
 {
     (void)state;
-    /* all below 3, and 0 is no output of the subset */
-    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &singles, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
+    static const uint32_t first[] = {0, 1, 2, 3}, output[] = {6, 4, 13};
+    static const bang_class_outputs high = {3, first, output};
+    /* all below 3, and none is an output of the subset */
+    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &high, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
                   BANG_NUMBERS_PLACES, 0);
     /* one is 3 or more */
     check_numbers((int64_t[]){6, 13, 2, 6, 3}, 5, 20, &singles, BANG_NUMBERS_AUTO,
@@ -227,6 +229,11 @@ static void test_doubtful_numbers(void **state)
                   BANG_NUMBERS_PLACES, 0);
     check_numbers((int64_t[]){0, 1}, 2, 20, &turned, BANG_NUMBERS_OUTPUTS, (bang_label[]){2, 1},
                   BANG_NUMBERS_OUTPUTS, 0);
+    /* as outputs, 2 would be left out */
+    static const uint32_t few[] = {1, 0, 9};
+    static const bang_class_outputs some = {3, first, few};
+    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &some, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
+                  BANG_NUMBERS_PLACES, 1);
 }
 
 static void test_classes_of_several_outputs(void **state)

@@ -28,7 +28,7 @@ typedef struct diagnose_request {
     const char **highlights; /* (highlight_count) */
     int64_t bins, replicates;
     double level;
-    int probabilities, by_class, details;
+    int probabilities, logits, by_class, details;
     /* after diagnose_check */
     diagnose_set_request *sets; /* (set_count) of the blocks that are sets */
     size_t set_count;

@@ -172,8 +172,8 @@ static int open_parts(diagnose_input *in, const diagnose_set_request *request,
                              has_subset ? subset : NULL, options->label_numbers, c) < 0)
         rc = -1;
     in->left_out = in->parts->how.left_out;
-    if (diagnose_tables_check(tables, diagnose_subset_columns(subset), options->probabilities, c) <
-        0)
+    if (diagnose_tables_check(tables, diagnose_subset_columns(subset), in->parts->labels, options,
+                              c) < 0)
         rc = -1;
     return has_subset ? rc : -1;
 }

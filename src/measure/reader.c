@@ -196,6 +196,19 @@ static int pick_side(double *out, const double *wide, const bang_class_outputs *
     return none[0] == 0 && none[1] == 0 && none[2] == 0 && none[3] == 0;
 }
 
+/* Of four rows; divided by their sums where they are a part of all. Nothing at all is divided
+ * equally, as the softmax of its logarithms is. */
+static void keep(double *to, const double *p, size_t classes, int part)
+{
+    double sum[BANG_SIDE] = {0};
+    for (size_t i = 0; i < BANG_SIDE * classes; i++)
+        sum[i % BANG_SIDE] += p[i];
+    for (size_t i = 0; i < BANG_SIDE * classes; i++) {
+        double all = sum[i % BANG_SIDE];
+        to[i] = !part ? p[i] : all > 0 ? p[i] / all : 1 / (double)classes;
+    }
+}
+
 int bang_reader_side(double *out, const bang_reader *reader, const size_t rows[BANG_SIDE])
 {
     const bang_logits *logits = reader->logits;
@@ -218,7 +231,10 @@ int bang_reader_side(double *out, const bang_reader *reader, const size_t rows[B
         return 0;
     if (!(logits->columns ? pick_side(out, wide, logits->columns) : kernels->finite(out, count)))
         return 0;
-    if (logits->probabilities)
+    if (logits->probabilities) {
+        if (reader->probabilities)
+            keep(reader->probabilities, out, reader->classes, logits->columns != NULL);
         kernels->logarithms(out, out, count);
+    }
     return 1;
 }
