@@ -113,6 +113,7 @@ static int describe(work *w, const diagnose_request *r, bang_error *err)
     out->level = o->level;
     out->replicates = o->replicates;
     out->bins = o->bins;
+    out->seed = o->seed;
     out->weights[0] = o->weights[0];
     out->weights[1] = o->weights[1];
     out->ose_count = o->ose_count;

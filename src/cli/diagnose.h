@@ -100,6 +100,7 @@ typedef struct diagnose_result {
     double level;                /* of the intervals */
     size_t replicates;           /* of the bootstrap; 0: intervals are NaN */
     int bins;                    /* of calibration, both kinds */
+    uint64_t seed;               /* of the resamples */
     double weights[2];           /* of PM and FM in the OSE */
     size_t ose_count;            /* further OSEs */
     const double *ose_alphas;    /* (ose_count) */

@@ -132,7 +132,7 @@ static json_t *mcnemar_of(const bang_set_diagnosis *set, bang_quantity quantity)
 }
 
 /* set: NULL for means over sets, of which there is no test. */
-static json_t *differences_of(const bang_set_diagnosis *set,
+static json_t *differences_of(const diagnose_result *r, const bang_set_diagnosis *set,
                               const bang_estimate of[BANG_QUANTITIES])
 {
     json_t *list = json_array();
@@ -140,8 +140,13 @@ static json_t *differences_of(const bang_set_diagnosis *set,
         json_t *one = difference_of(of, (bang_quantity)q);
         if (one && set)
             put(one, "mcnemar", mcnemar_of(set, (bang_quantity)q));
-        if (one)
-            json_array_append_new(list, one);
+        if (!one)
+            continue;
+        double p = set ? diagnose_p(set, (bang_quantity)q) : NAN;
+        put(one, "real",
+            isnan(of[q].interval.low) ? json_null()
+                                      : json_boolean(diagnose_is_real(&of[q], p, r->level)));
+        json_array_append_new(list, one);
     }
     return list;
 }
@@ -281,7 +286,7 @@ static void put_groups(json_t *object, const diagnose_result *r, const bang_set_
     put(object, "temperature", temperature_of(r->found));
     put_number(object, "calibrated_ose", accuracy_of(set, BANG_OSE_SCALED));
     put(object, "intervals", intervals_of(r, set, set->of));
-    put(object, "differences", differences_of(set, set->of));
+    put(object, "differences", differences_of(r, set, set->of));
     put(object, "diversity", diversity_of(set));
 }
 
@@ -329,7 +334,7 @@ static json_t *average_of(const diagnose_result *r)
         "false_false_true", number(d->ood[BANG_Q_FFT].value), "true_true_false",
         number(d->ood[BANG_Q_TTF].value), "improve_contribution", contributions_of(d->ood),
         "corrected_ratio", number(d->ood[BANG_Q_CORRECTED].value));
-    put(object, "differences", differences_of(NULL, d->ood));
+    put(object, "differences", differences_of(r, NULL, d->ood));
     put(object, "intervals", intervals_of(r, any, d->ood));
     return object;
 }
@@ -355,10 +360,12 @@ static json_t *rules_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
 
 static json_t *alpha_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
 {
+    int advised = diagnose_advised(d);
     json_t *alphas = json_array();
     for (size_t i = 0; i < with->wse_count; i++)
         json_array_append_new(alphas, number(with->wse[i].alpha));
-    return json_pack("{so so}", "alphas", alphas, "rules", rules_of(d, with));
+    return json_pack("{so so so}", "alphas", alphas, "rules", rules_of(d, with), "advised",
+                     advised < 0 ? json_null() : json_string(bang_rule_names[advised]));
 }
 
 static json_t *band_of(const diagnose_fit *c)
@@ -422,7 +429,7 @@ static void put_diagnosis(json_t *object, const diagnose_result *r)
         put(object, "alpha", alpha_of(d, with));
 }
 
-static json_t *notes_of(const char *lines)
+static json_t *lines_of(const char *lines)
 {
     json_t *list = json_array();
     while (lines && *lines) {
@@ -433,6 +440,16 @@ static json_t *notes_of(const char *lines)
     return list;
 }
 
+/* The sentences that the text ends with. */
+static json_t *conclusions_of(const diagnose_result *r)
+{
+    bang_text said = {0};
+    diagnose_sentences(&said, r);
+    json_t *list = lines_of(said.data);
+    bang_text_release(&said);
+    return list;
+}
+
 json_t *diagnose_json(const diagnose_result *r)
 {
     json_t *object = json_object();
@@ -440,6 +457,12 @@ json_t *diagnose_json(const diagnose_result *r)
         put_diagnosis(object, r);
     if (r->curve)
         put(object, "curve", curve_of(r));
-    put(object, "notes", notes_of(r->notes.data));
+    put(object, "notes", lines_of(r->notes.data));
+    put(object, "conclusions", conclusions_of(r));
+    put(object, "options",
+        json_pack("{ss so so so s[oo] so}", "version", BANG_VERSION, "bins",
+                  count_of((size_t)r->bins), "replicates", count_of(r->replicates), "level",
+                  number(r->level), "weights", number(r->weights[0]), number(r->weights[1]), "seed",
+                  count_of((size_t)r->seed)));
     return object;
 }

@@ -85,7 +85,7 @@ void diagnose_files_release(diagnose_files *files)
     *files = (diagnose_files){0};
 }
 
-enum { CLASS = 24 }; /* columns of a class */
+enum { CLASS = 24, SAMPLES = 20 }; /* columns of a class; samples of a group that are shown */
 
 /* "3 tiger", or the number alone. */
 static void class_text(char out[160], const diagnose_facts *facts, size_t class)
@@ -150,9 +150,14 @@ void diagnose_print_list(const diagnose_result *r, size_t set)
         printf("%8s  %-*s  %-*s %5s  %-*s %5s  %-*s %5s%s\n", "row", (int)width, "label",
                (int)width, "PM", "%", (int)width, "FM", "%", (int)width, avg, "%",
                facts->file ? "  file" : "");
-        for (size_t i = 0; i < t->listed_count; i++)
-            if (t->listed[i].group == g)
+        size_t shown = 0;
+        for (size_t i = 0; i < t->listed_count && shown < SAMPLES; i++)
+            if (t->listed[i].group == g) {
                 print_sample(facts, &t->listed[i], width);
+                shown++;
+            }
+        if (shown < found->groups[g])
+            printf("... and %zu more: --json has all\n", found->groups[g] - shown);
     }
 }
 
@@ -160,7 +165,7 @@ enum { SHOWN = 10 }; /* classes whose accuracy changed most */
 
 typedef struct change {
     size_t class;
-    double value; /* accuracy of AM less FM's */
+    double value; /* accuracy of AM less that of the better model */
 } change;
 
 static int by_size(const void *left, const void *right)
@@ -180,13 +185,14 @@ void diagnose_print_classes(const diagnose_result *r, size_t set)
     for (size_t k = 0; changes && t->class_rows && k < t->classes; k++)
         if (t->class_rows[k])
             changes[count++] = (change){k, diagnose_class_accuracy(found, k, BANG_AVG) -
-                                               diagnose_class_accuracy(found, k, BANG_FINE)};
+                                               fmax(diagnose_class_accuracy(found, k, BANG_PRE),
+                                                    diagnose_class_accuracy(found, k, BANG_FINE))};
     if (count)
         qsort(changes, count, sizeof *changes, by_size);
     size_t shown = count < SHOWN ? count : SHOWN;
-    printf(
-        "\nClasses where %s and FM differ most, accuracy in per cent\n%8s %8s %8s %8s %9s  class\n",
-        avg, "n", "PM", "FM", avg, "change");
+    printf("\nClasses where %s differs most from the better model, accuracy in per cent\n"
+           "%8s %8s %8s %8s %9s  class\n",
+           avg, "n", "PM", "FM", avg, "points");
     for (size_t i = 0; i < shown; i++) {
         size_t k = changes[i].class;
         char points[32], text[160];

@@ -29,13 +29,14 @@ static void print_percent(double value, int width)
 
 /* Accuracies, FFT, and gaps of both models. */
 static void print_line(const diagnose_result *r, const bang_estimate *of, double gap_pre,
-                       double gap_fine)
+                       double gap_fine, int no_average)
 {
     char pre[32], fine[32];
     for (int i = 0; i < COLUMNS; i++)
         if (is_shown(r, i))
-            print_percent(of[BANG_Q_ACCURACY + columns[i]].value, 7);
-    print_percent(of[BANG_Q_FFT].value, 7);
+            printf("%*.1f%c", i == 0 ? 7 : 6, 100 * of[BANG_Q_ACCURACY + columns[i]].value,
+                   columns[i] == BANG_AVG && no_average ? '*' : ' ');
+    print_percent(of[BANG_Q_FFT].value, 6);
     printf("  %6s %6s\n", diagnose_points(pre, gap_pre), diagnose_points(fine, gap_fine));
 }
 
@@ -140,25 +141,34 @@ void diagnose_print_sets(const diagnose_result *r)
 {
     const bang_diagnosis *d = r->found;
     size_t width = NAME_LEAST;
+    int labelled = 0, without = 0, without_ood = 0;
     for (size_t i = 0; i < d->set_count; i++) {
+        labelled |= d->sets[i].tally->labelled;
         size_t size = cli_characters(d->sets[i].name) + (i == d->id ? 5 : 0);
         width = size > width ? size : width;
     }
     width = width > NAME_MOST ? NAME_MOST : width;
+    if (!labelled)
+        return;
     print_heading(r, (int)width);
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
         if (!set->tally->labelled)
             continue;
         print_set_name(d, i, width);
-        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE));
+        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE), !set->has_average);
+        without += !set->has_average;
+        without_ood += i != d->id && !set->has_average;
     }
     if (d->ood_count > 1) {
         cli_print_name("average OOD", width);
         print_line(r, d->ood,
                    d->ood_confidence[BANG_PRE] - d->ood[BANG_Q_ACCURACY + BANG_PRE].value,
-                   d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value);
+                   d->ood_confidence[BANG_FINE] - d->ood[BANG_Q_ACCURACY + BANG_FINE].value,
+                   without_ood > 0);
     }
+    if (without && is_shown(r, 2))
+        puts("*: without an average, the OSE in its place");
     print_gain_table(r, 0, width);
     print_gain_table(r, 1, width);
     if (r->replicates)
@@ -177,11 +187,17 @@ static void add_temperatures(bang_text *out, const bang_diagnosis *d)
     bang_text_add(out, "Temperatures");
     if (d->fitted)
         bang_text_add(out, ", fitted on %s", d->sets[d->fitted_on].name);
+    else
+        bang_text_add(out, " as given");
     for (int i = 0; i < 2; i++)
         bang_text_add(out, "%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM",
                       d->temperature[i].temperature,
                       d->temperature[i].at_limit ? " (at the limit)" : "");
-    bang_text_add(out, "; above 1: over-confident there\n");
+    bang_text_add(out, !d->fitted ? "\n"
+                       : d->set_count == 1
+                           ? "; above 1: over-confident. What is "
+                             "calibrated is judged here on the set it was fitted on\n"
+                           : "; above 1: over-confident there\n");
 }
 
 /* At which weight of FM both models weigh the same: no labels needed. */
@@ -197,11 +213,24 @@ static void add_balance(bang_text *out, const bang_diagnosis *d)
     bang_text_add(out, "\n");
 }
 
-static void print_rule(const bang_choice *c, const char *title, double nearest)
+/* Nothing is said about an alpha that is farther than this from all that were measured. */
+static const double nearest_most = 0.1;
+
+/* several: there are sets other than the ID set. */
+static void print_rule(const bang_choice *c, const char *title, double nearest, int several)
 {
     char range[64], cost[32], cost_range[64];
-    printf("%-30s %7.2f %8g", title, c->alpha, nearest);
+    printf("%-30s %7.2f", title, c->alpha);
+    if (fabs(nearest - c->alpha) > nearest_most + 1e-9) {
+        printf("     none\n");
+        return;
+    }
+    printf(" %8g", nearest);
     print_percent(c->id.value, 8);
+    if (!several) {
+        putchar('\n');
+        return;
+    }
     print_percent(c->ood.value, 8);
     if (isnan(c->ood.value) || isnan(c->ood.interval.low))
         printf("  %-14s", "");
@@ -213,18 +242,33 @@ static void print_rule(const bang_choice *c, const char *title, double nearest)
     printf("%7s%s\n", diagnose_points(cost, c->cost.value), diagnose_range(cost_range, &c->cost));
 }
 
+/* A model that is not averaged, below the rules. */
+static void print_single(const bang_diagnosis *d, bang_role role)
+{
+    const bang_estimate *ood = &d->ood[BANG_Q_ACCURACY + role];
+    bang_choice c = {
+        .alpha = role == BANG_FINE,
+        .id = d->sets[d->id].of[BANG_Q_ACCURACY + role],
+        .ood = *ood,
+        .cost = {d->choices[BANG_RULE_ORACLE].ood.value - ood->value, {NAN, NAN, NAN}}};
+    print_rule(&c, role == BANG_FINE ? "FM, not averaged" : "PM, not averaged", c.alpha, 1);
+}
+
 void diagnose_print_alpha(const diagnose_result *r)
 {
-    static const char *const rules[BANG_RULES] = {
-        [BANG_RULE_ID_ACCURACY] = "best ID accuracy",
-        [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
-        [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
-        [BANG_RULE_HALF] = "one half",
-        [BANG_RULE_ORACLE] = "best OOD accuracy, with labels",
+    static const char *const rules[2][BANG_RULES] = {
+        {[BANG_RULE_ID_ACCURACY] = "best accuracy",
+         [BANG_RULE_BALANCE_ID] = "equal confidence",
+         [BANG_RULE_HALF] = "one half"},
+        {[BANG_RULE_ID_ACCURACY] = "best ID accuracy",
+         [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
+         [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
+         [BANG_RULE_HALF] = "one half",
+         [BANG_RULE_ORACLE] = "best OOD accuracy, with labels"},
     };
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *with = diagnose_with_averages(d);
-    int advised = diagnose_advised(d);
+    int advised = diagnose_advised(d), several = d->set_count > 1;
     bang_text said = {0};
     add_temperatures(&said, d);
     add_balance(&said, d);
@@ -234,12 +278,21 @@ void diagnose_print_alpha(const diagnose_result *r)
     bang_text_release(&said);
     if (!with || advised < 0)
         return;
-    puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
-    printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
-           "cost");
+    if (several) {
+        puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
+        printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
+               "cost");
+    } else {
+        puts("\nWhich alpha, and the accuracy of the nearest that was measured");
+        printf("%-30s %7s %8s%8s\n", "by", "alpha", "nearest", "here");
+    }
     for (int i = 0; i < BANG_RULES; i++)
         if (d->choices[i].known)
-            print_rule(&d->choices[i], rules[i], with->wse[d->choices[i].nearest].alpha);
-    printf("Without OOD labels, by %s: bang average PM FM --alpha %g -o AM\n", rules[advised],
-           with->wse[d->choices[advised].nearest].alpha);
+            print_rule(&d->choices[i], rules[several][i], with->wse[d->choices[i].nearest].alpha,
+                       several);
+    if (several && d->choice_sets && d->choice_sets == d->ood_count)
+        for (int role = BANG_PRE; role <= BANG_FINE; role++)
+            print_single(d, (bang_role)role);
+    printf("By %s%s: bang average PM FM --alpha %.2g -o AM\n", rules[several][advised],
+           several ? ", without OOD labels" : "", d->choices[advised].alpha);
 }

@@ -30,8 +30,19 @@ static void format_interval(char out[64], const bang_estimate *e)
         snprintf(out, 64, "[%.1f, %.1f]", 100 * e->interval.low, 100 * e->interval.high);
 }
 
-static void print_role(const bang_set_diagnosis *set, bang_role role)
+/* "OSE, weights 2 and 1" where they are not equal. */
+static void role_text(char out[64], const diagnose_result *r, bang_role role)
 {
+    if (role == BANG_OSE && r->weights[0] != r->weights[1])
+        snprintf(out, 64, "OSE, weights %.4g, %.4g", r->weights[0], r->weights[1]);
+    else
+        snprintf(out, 64, "%s", diagnose_role_title(role));
+}
+
+static void print_role(const diagnose_result *r, const bang_set_diagnosis *set, bang_role role)
+{
+    char title[64];
+    role_text(title, r, role);
     const bang_member_tally *m = &set->tally->of[set->member[role]];
     const bang_estimate *accuracy = &set->of[BANG_Q_ACCURACY + role];
     char right[32], range[64], sure[32], gap[32], ece[32], nll[32], brier[32];
@@ -42,8 +53,8 @@ static void print_role(const bang_set_diagnosis *set, bang_role role)
     format_percent(ece, set->width[role].ece);
     format_plain(nll, m->nll);
     format_plain(brier, m->brier);
-    printf("%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, diagnose_role_title(role), right,
-           range, sure, gap, ece, nll, brier);
+    printf("%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, title, right, range, sure, gap, ece,
+           nll, brier);
 }
 
 static int is_shown(const bang_set_diagnosis *set, int role)
@@ -59,7 +70,7 @@ static void print_models(const diagnose_result *r, const bang_set_diagnosis *set
            r->replicates ? level : "interval", "confidence", "gap", "ECE", "NLL", "Brier");
     for (int role = 0; role < BANG_ROLES; role++)
         if (is_shown(set, role))
-            print_role(set, (bang_role)role);
+            print_role(r, set, (bang_role)role);
 }
 
 /* All there is without labels. */
@@ -135,13 +146,13 @@ static void print_contributions(const diagnose_result *r, const bang_set_diagnos
     double sign_test = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     char all[64];
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
-    print_estimate("TT+FF: FFT - TTF", &set->of[BANG_Q_TT_FF],
+    print_estimate("TT+FF, both right or wrong", &set->of[BANG_Q_TT_FF],
                    diagnose_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
     putchar('\n');
-    print_estimate("TF+FT: where one is right", &set->of[BANG_Q_TF_FT],
+    print_estimate("TF+FT, one of them right", &set->of[BANG_Q_TF_FT],
                    diagnose_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
     putchar('\n');
-    snprintf(all, sizeof all, "all: %s - the better one", avg);
+    snprintf(all, sizeof all, "all, %s - the better one", avg);
     print_estimate(all, &set->of[BANG_Q_ALL], diagnose_verdict_all(set, set->of, r->level), 0);
     putchar('\n');
     const struct {
@@ -272,6 +283,7 @@ static void print_title(const diagnose_result *r, size_t index)
     puts(!set->has_average                       ? "; AM is the OSE"
          : strcmp(facts->average, "at 0.5") == 0 ? "; AM at alpha 0.5"
                                                  : "");
+    puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: the ensemble of their outputs");
 }
 
 static void print_set(const diagnose_result *r, size_t index)

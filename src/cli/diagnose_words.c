@@ -18,6 +18,7 @@ typedef struct target {
     double margin;        /* PM's and FM's in TF: mean over the sets where there are such samples */
     double alpha;         /* mean of what balances both models */
     int given;            /* sets with an average */
+    int half;             /* of which all are at alpha 1/2, among others */
     int count;            /* sets */
     const bang_set_diagnosis *only; /* where it is one set, or NULL */
     double level;
@@ -31,7 +32,7 @@ static int takes_part(const bang_diagnosis *d, size_t index)
 static void find_target(target *out, const diagnose_result *r)
 {
     const bang_diagnosis *d = r->found;
-    int margins = 0;
+    int margins = 0, halves = 0;
     *out = (target){.of = d->ood_count ? d->ood : d->sets[d->id].of, .level = r->level};
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
@@ -39,6 +40,7 @@ static void find_target(target *out, const diagnose_result *r)
             continue;
         out->count++;
         out->given += set->has_average;
+        halves += strcmp(r->facts[i].average, "at 0.5") == 0;
         out->alpha += set->balanced_alpha;
         for (int m = 0; m < 2; m++)
             out->confidence[m] += set->tally->of[set->member[m]].confidence;
@@ -48,6 +50,7 @@ static void find_target(target *out, const diagnose_result *r)
         }
         out->only = set;
     }
+    out->half = halves == out->count;
     out->alpha /= out->count;
     out->confidence[0] /= out->count;
     out->confidence[1] /= out->count;
@@ -90,7 +93,7 @@ static void say_whether(bang_text *out, const target *t)
 {
     add_place(out, t);
     bang_text_add(out, ", %s is ",
-                  t->given == t->count ? "the average"
+                  t->given == t->count ? t->half ? "the average at alpha 0.5" : "the average"
                   : t->given == 0      ? "the ensemble of outputs (OSE)"
                                        : "the average, or the OSE where none is given,");
     add_relation(out, t, BANG_Q_AVG_PRE, "PM");
@@ -177,11 +180,13 @@ static void say_space(bang_text *out, const target *t)
     bang_text_add(out, ".\n");
 }
 
-/* No labels at all: who is more confident, and where that is balanced. */
+/* Sets without labels: who is more confident, and where that is balanced. */
 static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
 {
     for (size_t i = 0; i < d->set_count; i++) {
         const bang_set_diagnosis *set = &d->sets[i];
+        if (set->tally->labelled)
+            continue;
         double pre = set->tally->of[set->member[BANG_PRE]].confidence;
         double fine = set->tally->of[set->member[BANG_FINE]].confidence;
         bang_text_add(out,
@@ -196,18 +201,33 @@ static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
     }
 }
 
+/* Where neither model is clearly better than guessing, labels may belong to other rows. */
+static void say_chance(bang_text *out, const bang_diagnosis *d)
+{
+    for (size_t i = 0; i < d->set_count; i++) {
+        const bang_set_diagnosis *set = &d->sets[i];
+        double guess = 1 / (double)set->tally->classes;
+        if (set->of[BANG_Q_ACCURACY + BANG_PRE].interval.low <= guess &&
+            set->of[BANG_Q_ACCURACY + BANG_FINE].interval.low <= guess)
+            bang_text_add(out,
+                          "On %s neither PM nor FM is clearly better than chance (%.1f %%): are "
+                          "labels and logits in the same order?\n",
+                          set->name, 100 * guess);
+    }
+}
+
 void diagnose_sentences(bang_text *out, const diagnose_result *r)
 {
     if (!r->found)
         return;
     target t;
     find_target(&t, r);
-    if (t.count == 0) {
-        say_unlabelled(out, r->found);
-        return;
+    if (t.count > 0) {
+        say_chance(out, r->found);
+        say_whether(out, &t);
+        say_why(out, &t);
+        say_confidence(out, &t);
+        say_space(out, &t);
     }
-    say_whether(out, &t);
-    say_why(out, &t);
-    say_confidence(out, &t);
-    say_space(out, &t);
+    say_unlabelled(out, r->found);
 }

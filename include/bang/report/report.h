@@ -59,7 +59,7 @@
  *     columns  "stacked": true for columns on top of each other, not side by side;
  *              of a series "pale": true for a fainter fill, to pair series of one
  *              colour; "low" and "high", which come together, are the ends of an
- *              interval around each value
+ *              interval around each value (not drawn in a stack)
  *     scatter  point i of a series belongs to name i, which gives its shape; both
  *              axes cover "min" to "max" (0 to 1 with percent, else the data, when
  *              missing); "shapes": ["star", ..] one per name; "connect": [0, 1]
