@@ -113,7 +113,8 @@ def number(value, decimals=1, sign="", scale=100):
     if value is None:
         return "\u2013"
     text = f"{scale * value:{sign}.{decimals}f}"
-    return text.lstrip("+-") if not text.strip("+-0.") else text
+    # what rounds to 0 keeps its sign where signs are told
+    return text.lstrip("+-") if value == 0 or not sign and not text.strip("-0.") else text
 
 
 def interval(value, ends, sign=""):

@@ -190,6 +190,8 @@ const char *diagnose_verdict_all(const bang_set_diagnosis *set, const bang_estim
 int diagnose_confidence_side(double confidence, const bang_estimate *accuracy);
 /* Over-confidence of less than this is called small. */
 #define DIAGNOSE_GAP_LEAST 0.05
+/* Nothing is said about an alpha that is farther than this from all that were measured. */
+#define DIAGNOSE_NEAREST_MOST (0.1 + 1e-9)
 /* A mean over fewer samples than this decides nothing. */
 enum { DIAGNOSE_FEW = 30 };
 /* Whether the sum of both models' margins in TF or FT is negative, on enough samples: the one

@@ -99,9 +99,10 @@ static void add_differences(diagnose_page *p, const char *title, const bang_quan
             p, table,
             "Differences of accuracies in percentage points. p is of McNemar's exact test on the "
             "samples that only one of the two gets right; it belongs to one set, so the mean has "
-            "none. A difference is called real when its interval excludes 0 and the test agrees; "
+            "none. A difference is called real when its interval excludes 0 and p is at most %.3g; "
             "any other may be chance. Many comparisons are made on this page, and none is "
-            "corrected for that.");
+            "corrected for that.",
+            1 - p->r->level);
 }
 
 void page_accuracy(diagnose_page *p)

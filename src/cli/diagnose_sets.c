@@ -210,15 +210,12 @@ static void add_balance(bang_text *out, const bang_diagnosis *d)
     bang_text_add(out, "\n");
 }
 
-/* Nothing is said about an alpha that is farther than this from all that were measured. */
-static const double nearest_most = 0.1;
-
 /* several: there are sets other than the ID set. */
 static void print_rule(const bang_choice *c, const char *title, double nearest, int several)
 {
     char range[64], cost[32], cost_range[64];
     printf("%-30s %7.2f", title, c->alpha);
-    if (fabs(nearest - c->alpha) > nearest_most + 1e-9) {
+    if (fabs(nearest - c->alpha) > DIAGNOSE_NEAREST_MOST) {
         printf("     none\n");
         return;
     }
