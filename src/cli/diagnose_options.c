@@ -1,4 +1,5 @@
 /* bang diagnose: from what was typed to what it means. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,10 +233,9 @@ static void check_numbers(cli *c, diagnose_request *r)
             (long long)r->replicates, BANG_REPLICATES_LEAST, BANG_REPLICATES_MAX);
     if (!(r->level > 0 && r->level < 1))
         cli_problem(c, "--level %g: must be above 0 and below 1, as in 0.95", r->level);
-    if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !(o->weights[0] >= 0) ||
-                       !(o->weights[1] >= 0) || !(o->weights[0] + o->weights[1] > 0)))
-        cli_problem(c,
-                    "--weights %.80s: must be two numbers, not negative and not both 0: as in 1,2",
+    if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !isfinite(o->weights[0]) ||
+                       !isfinite(o->weights[1]) || !(o->weights[0] / 2 + o->weights[1] / 2 > 0)))
+        cli_problem(c, "--weights %.80s: must be two numbers whose sum is above 0: as in 1,2",
                     r->weights);
     o->bins = (int)r->bins;
     o->replicates = (size_t)r->replicates;

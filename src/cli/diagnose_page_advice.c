@@ -76,9 +76,10 @@ static void add_choices(diagnose_page *p, const bang_set_diagnosis *with)
         DIAGNOSE_NEAREST_MOST,
         judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
         !judged            ? ""
-        : p->r->replicates ? ", with its interval; where that holds 0, the best may be better "
-                             "by chance alone."
-                           : ".");
+        : p->r->replicates ? ", which is chosen with their labels, and its interval, which holds "
+                             "both alphas fixed; where that holds 0, the best may be better by "
+                             "chance alone."
+                           : ", which is chosen with their labels.");
 }
 
 /* The rule that does best without OOD labels is not known without them: the one of the text. */

@@ -79,7 +79,7 @@ static void add_curve_chart(diagnose_page *p, const diagnose_fit *curve)
               "Each point is a fine-tuned model and its average with the pre-trained one. The "
               "better the first, the better the second, on average as the curve says; a method "
               "above the curve has an average that is better than its fine-tuned model explains. "
-              "The band is where %g %% of further pairs would lie.",
+              "The band is where %g %% of further pairs would lie, at each x by itself.",
               100 * p->r->level);
 }
 

@@ -60,13 +60,13 @@ static void add_accuracy_chart(diagnose_page *p)
 
 /* Up to three differences side by side, each with its test; the first table explains them. */
 static void add_differences(diagnose_page *p, const char *title, const bang_quantity *wanted,
-                            const char *const *names, int is_first)
+                            const char *const *names, size_t most, int is_first)
 {
     const char *columns[1 + 2 * 3] = {"set"};
     bang_quantity quantities[3];
     size_t count = 0;
     json_t *groups = json_pack("[[si]]", "", 1);
-    for (size_t q = 0; q < 3; q++) {
+    for (size_t q = 0; q < most; q++) {
         if (!is_known(p, wanted[q]))
             continue;
         columns[1 + 2 * count] = "points";
@@ -100,7 +100,8 @@ static void add_differences(diagnose_page *p, const char *title, const bang_quan
             "Differences of accuracies in percentage points. p is of McNemar's exact test on the "
             "samples that only one of the two gets right; it belongs to one set, so the mean has "
             "none. A difference is called real when its interval excludes 0 and p is at most %.3g; "
-            "any other may be chance.",
+            "any other may be chance. Many comparisons are made on this page, and none is "
+            "corrected for that.",
             1 - p->r->level);
 }
 
@@ -111,10 +112,14 @@ void page_accuracy(diagnose_page *p)
     static const char *const first_names[] = {"AM \u2212 PM", "AM \u2212 FM", "AM \u2212 OSE"};
     static const char *const more_names[] = {"FM \u2212 PM", "calibrated OSE \u2212 OSE",
                                              "AM \u2212 calibrated OSE"};
+    static const bang_quantity outputs[] = {BANG_Q_OSE_PRE, BANG_Q_OSE_FINE};
+    static const char *const output_names[] = {"OSE \u2212 PM", "OSE \u2212 FM"};
     add_accuracies(p);
     add_accuracy_chart(p);
-    add_differences(p, "What the average gains.", first, first_names, 1);
-    add_differences(p, "What fine-tuning and calibration gain.", more, more_names, 0);
+    add_differences(p, "What the average gains.", first, first_names, 3, 1);
+    if (p->has_average)
+        add_differences(p, "What the ensemble of outputs gains.", outputs, output_names, 2, 0);
+    add_differences(p, "What fine-tuning and calibration gain.", more, more_names, 3, 0);
     if (p->r->replicates)
         page_paragraph(p,
                        "Intervals hold %g %% of %zu resamples of each set (bootstrap). All models "

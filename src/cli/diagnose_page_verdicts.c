@@ -176,9 +176,9 @@ static void judge_corrections(diagnose_page *p)
     }
     page_say_p(chance, bang_mcnemar_test(corrected, broken).p);
     bang_text_add(&because,
-                  "Right where PM and FM are both wrong (FFT): %zu samples; wrong where both are "
+                  "Right where PM and FM are both wrong (FFT): %zu sample%s; wrong where both are "
                   "right (TTF): %zu.",
-                  corrected, broken);
+                  corrected, corrected == 1 ? "" : "s", broken);
     add_sets(&because, &j, "More FFT than TTF beyond chance");
     bang_text_add(&because,
                   " Decided by the exact sign test (McNemar): p\u00a0%s%s, to be below\u00a0%.3g.",
@@ -190,11 +190,6 @@ static void judge_corrections(diagnose_page *p)
                 holds_by(&j, side_of_counts(p, corrected, broken)), &because);
 }
 
-static double confidence_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->member[role] < 0 ? NAN : set->tally->of[set->member[role]].confidence;
-}
-
 /* 1 if it is over-confident by something worth mending. */
 static int judge_confidence(diagnose_page *p, const bang_estimate *of)
 {
@@ -202,14 +197,14 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     const bang_estimate *accuracy = &of[BANG_Q_ACCURACY + BANG_FINE];
     const bang_set_diagnosis *id = &found->sets[found->id];
     double confidence =
-        found->ood_count ? found->ood_confidence[BANG_FINE] : confidence_of(id, BANG_FINE);
+        found->ood_count ? found->ood_confidence[BANG_FINE] : diagnose_confidence(id, BANG_FINE);
     judge j = {.p = p};
     bang_text because = {0};
     char mean[PAGE_TEXT], right[PAGE_TEXT], gap[PAGE_TEXT];
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i))
             count_side(&j,
-                       diagnose_confidence_side(confidence_of(&found->sets[i], BANG_FINE),
+                       diagnose_confidence_side(diagnose_confidence(&found->sets[i], BANG_FINE),
                                                 &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
     page_say_percent(mean, confidence, 0);
     page_say(right, accuracy, 0);
@@ -217,9 +212,7 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     bang_text_add(&because, "Mean confidence %s %%, accuracy %s %%: a gap of %s points", mean,
                   right, gap);
     if (found->ood_count && page_is_labelled(p, found->id)) {
-        page_say_percent(gap,
-                         confidence_of(id, BANG_FINE) - id->of[BANG_Q_ACCURACY + BANG_FINE].value,
-                         PAGE_SIGN);
+        page_say_percent(gap, diagnose_gap(id, BANG_FINE), PAGE_SIGN);
         bang_text_add(&because, " (%s in distribution)", gap);
     }
     bang_text_add(&because, ".");
