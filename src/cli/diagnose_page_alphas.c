@@ -44,8 +44,11 @@ static bang_alpha_score end_of(const bang_set_diagnosis *set, int end)
 {
     bang_role role = end ? BANG_FINE : BANG_PRE;
     const bang_member_tally *member = &set->tally->of[set->member[role]];
-    return (bang_alpha_score){end, set->of[BANG_Q_ACCURACY + (int)role], member->confidence,
-                              member->nll, set->width[role].ece};
+    return (bang_alpha_score){.alpha = end,
+                              .accuracy = set->of[BANG_Q_ACCURACY + (int)role],
+                              .confidence = member->confidence,
+                              .nll = member->nll,
+                              .ece = set->width[role].ece};
 }
 
 static size_t score_count(const diagnose_page *p, const bang_set_diagnosis *set, int is_ose)
@@ -248,6 +251,50 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                         "alphas. ");
 }
 
+static int is_compared(const diagnose_page *p, size_t i, size_t at)
+{
+    const bang_set_diagnosis *set = &p->r->found->sets[i];
+    return page_is_labelled(p, i) && at < set->wse_count &&
+           isfinite(set->wse[at].minus_ose.value) && set->wse[at].alpha > 0 &&
+           set->wse[at].alpha < 1;
+}
+
+/* Weights less outputs at the same alpha, paired: a row for every alpha where that is known. */
+static void add_comparison(diagnose_page *p, const bang_set_diagnosis *with)
+{
+    const bang_diagnosis *found = p->r->found;
+    json_t *table = NULL, *columns = NULL;
+    for (size_t at = 0; with && at < with->wse_count; at++) {
+        size_t compared = 0;
+        for (size_t i = 0; i < found->set_count; i++)
+            compared += is_compared(p, i, at) != 0;
+        if (!compared)
+            continue;
+        if (!table) {
+            static const char *const first[] = {"alpha"};
+            table = page_table(p, "Averages of weights less ensembles of outputs, in points.",
+                               first, 1);
+            columns = json_object_get(table, "columns");
+        }
+        json_t *row = page_row(p, table);
+        page_put(p, row, bang_json_number(with->wse[at].alpha));
+        for (size_t i = 0; i < found->set_count; i++) {
+            if (!page_is_labelled(p, i) || !found->sets[i].wse_count)
+                continue;
+            if (json_array_size(json_object_get(table, "rows")) == 1)
+                page_put(p, columns, page_set_name(p, i));
+            page_put(p, row,
+                     is_compared(p, i, at)
+                         ? page_estimate(&found->sets[i].wse[at].minus_ose, PAGE_SIGN)
+                         : json_null());
+        }
+    }
+    if (table)
+        page_note(p, table,
+                  "The same samples, the same alpha: above 0 the average of the weights "
+                  "is better.");
+}
+
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
 {
     const bang_diagnosis *found = p->r->found;
@@ -272,6 +319,7 @@ static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
                   "one (1). Up and to the right is better in both respects.");
     }
     add_alpha_table(p, paths);
+    add_comparison(p, diagnose_with_averages(found));
 }
 
 void page_alphas(diagnose_page *p)
