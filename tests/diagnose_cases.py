@@ -839,6 +839,10 @@ def in_json(found, row):
     if what.startswith("alpha_"):
         key = what[6:]
         d = next(d for d in s[model + "s"] if d["alpha"] == float(group))
+        if key == "minus_ose":
+            return d[key]["value"], d[key]["low"], d[key]["high"]
+        if key == "mcnemar_p":
+            return d["minus_ose"]["p"], None, None
         return (d[key], d["low"], d["high"]) if key == "accuracy" else (d[key], None, None)
     if what.startswith("bin_"):
         kind, key = what[4:].rsplit("_", 1)
@@ -1058,7 +1062,8 @@ def loosely(tree, names=()):
     return tree
 
 
-SKIPPED = ("name", "id", "temperature_fitted_on", "outputs", "samples", "samples_detail")
+SKIPPED = ("name", "id", "conclusions", "temperature_fitted_on", "outputs", "samples",
+           "samples_detail")
 
 
 def check_identities(found):
@@ -1166,8 +1171,7 @@ def invariants(count=6):
             there = read(bang({"sets": [other], **settings}) or "{}")
             if exactly:
                 for tree in (there, *there.get("sets", [])):
-                    tree.update({key: found[key] for key in ("name", "temperature_fitted_on", "id")
-                                 if key in tree})
+                    tree.update({key: found[key] for key in SKIPPED[:4] if key in tree})
                 if there != found:
                     lines.append(f"{what}: not the same numbers")
             agree(what, loosely(found, SKIPPED + (() if exactly else ())), there)

@@ -76,7 +76,7 @@ static void add_choices(diagnose_page *p, const bang_set_diagnosis *with)
         DIAGNOSE_NEAREST_MOST,
         judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
         !judged            ? ""
-        : p->r->replicates ? ", which is chosen with their labels, with an interval that holds "
+        : p->r->replicates ? ", which is chosen with their labels, and its interval, which holds "
                              "both alphas fixed; where that holds 0, the best may be better by "
                              "chance alone."
                            : ", which is chosen with their labels.");

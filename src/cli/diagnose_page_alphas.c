@@ -251,29 +251,48 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                         "alphas. ");
 }
 
-/* Whether averaging weights is better than averaging outputs, at the same alpha. */
-static void add_spaces(diagnose_page *p)
+static int is_compared(const diagnose_page *p, size_t i, size_t at)
 {
-    static const char *const columns[] = {"set", "alpha", "points", "p"};
+    const bang_set_diagnosis *set = &p->r->found->sets[i];
+    return page_is_labelled(p, i) && at < set->wse_count &&
+           isfinite(set->wse[at].minus_ose.value) && set->wse[at].alpha > 0 &&
+           set->wse[at].alpha < 1;
+}
+
+/* Weights less outputs at the same alpha, paired: a row for every alpha where that is known. */
+static void add_comparison(diagnose_page *p, const bang_set_diagnosis *with)
+{
     const bang_diagnosis *found = p->r->found;
-    json_t *table = NULL;
-    for (size_t i = 0; i < found->set_count; i++)
-        for (size_t k = 0; k < found->sets[i].wse_count; k++) {
-            const bang_alpha_score *score = &found->sets[i].wse[k];
-            /* at the ends both are the same model */
-            if (isnan(score->minus_ose.value) || score->alpha == 0 || score->alpha == 1)
-                continue;
-            if (!table)
-                table = page_table(p, "Averaging weights less averaging outputs, accuracy.",
-                                   columns, 4);
-            json_t *row = page_row(p, table);
-            page_put(p, row, page_set_name(p, i));
-            page_put(p, row, bang_json_number(score->alpha));
-            page_put(p, row, page_estimate(&score->minus_ose, PAGE_SIGN));
-            page_put(p, row, page_p(score->against_ose.p));
+    json_t *table = NULL, *columns = NULL;
+    for (size_t at = 0; with && at < with->wse_count; at++) {
+        size_t compared = 0;
+        for (size_t i = 0; i < found->set_count; i++)
+            compared += is_compared(p, i, at) != 0;
+        if (!compared)
+            continue;
+        if (!table) {
+            static const char *const first[] = {"alpha"};
+            table = page_table(p, "Averages of weights less ensembles of outputs, in points.",
+                               first, 1);
+            columns = json_object_get(table, "columns");
         }
+        json_t *row = page_row(p, table);
+        page_put(p, row, bang_json_number(with->wse[at].alpha));
+        for (size_t i = 0; i < found->set_count; i++) {
+            if (!page_is_labelled(p, i) || !found->sets[i].wse_count)
+                continue;
+            if (json_array_size(json_object_get(table, "rows")) == 1)
+                page_put(p, columns, page_set_name(p, i));
+            page_put(p, row,
+                     is_compared(p, i, at)
+                         ? page_estimate(&found->sets[i].wse[at].minus_ose, PAGE_SIGN)
+                         : json_null());
+        }
+    }
     if (table)
-        page_note(p, table, "In percentage points, paired; p of McNemar's exact test.");
+        page_note(p, table,
+                  "The same samples, the same alpha: above 0 the average of the weights "
+                  "is better.");
 }
 
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
@@ -300,7 +319,7 @@ static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
                   "one (1). Up and to the right is better in both respects.");
     }
     add_alpha_table(p, paths);
-    add_spaces(p);
+    add_comparison(p, diagnose_with_averages(found));
 }
 
 void page_alphas(diagnose_page *p)

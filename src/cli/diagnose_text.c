@@ -280,12 +280,12 @@ static void print_spaces(const diagnose_result *r, const bang_set_diagnosis *set
         const bang_alpha_score *s = &set->wse[i];
         const bang_mcnemar *test = &s->against_ose;
         char title[80];
-        /* at the ends both are the same model */
-        if (isnan(s->minus_ose.value) || s->alpha == 0 || s->alpha == 1)
+        /* at the ends both are the same model; else the OSE alone is among the differences */
+        if (!r->ose_count || isnan(s->minus_ose.value) || s->alpha == 0 || s->alpha == 1)
             continue;
         if (!any++)
-            printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Weights - outputs, accuracy",
-                   "points", "", "", "only 1st", "only 2nd", "McNemar's p");
+            printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Weights - outputs", "points",
+                   "", "", "only 1st", "only 2nd", "McNemar's p");
         snprintf(title, sizeof title, "at alpha %g", s->alpha);
         print_estimate(title, &s->minus_ose, diagnose_verdict(&s->minus_ose, test->p, r->level),
                        13);
