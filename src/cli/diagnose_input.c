@@ -146,9 +146,10 @@ static int check_names(const diagnose_names *names, const diagnose_tables *table
     if (names->of.count == 0 || names->of.count == tables->outputs)
         return 0;
     cli_problem(c,
-                "--class-names %.200s: has %zu lines, but %.200s has %zu outputs: a line for each "
+                "--class-names %.200s: has %zu line%s, but %.200s has %zu outputs: a line for each "
                 "output is needed",
-                names->path, names->of.count, tables->model, tables->outputs);
+                names->path, names->of.count, names->of.count == 1 ? "" : "s", tables->model,
+                tables->outputs);
     return -1;
 }
 

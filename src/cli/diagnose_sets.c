@@ -194,7 +194,8 @@ static void add_temperatures(bang_text *out, const bang_diagnosis *d)
                        : d->set_count == 1
                            ? "; above 1: over-confident. What is "
                              "calibrated is judged here on the set it was fitted on\n"
-                           : "; above 1: over-confident there\n");
+                           : "; above 1: over-confident there, where what is calibrated looks "
+                             "better than on new samples\n");
 }
 
 /* At which weight of FM both models weigh the same: no labels needed. */
