@@ -77,7 +77,7 @@ run diagnose --labels d/y.npy --pre hot.npy --fine hot.npy --logits -q --csv hot
 array large.npy 'np.array([0, 1, 2, 0, 1, 2**63 + 5], "u8")'
 run diagnose --labels large.npy --pre d/pm.npy --fine d/fm.npy
 # a mix beyond all numbers
-array huge.npy 'np.load("d/pm.npy").astype(float) * 1e308'
+array huge.npy 'np.where(np.load("d/pm.npy") > 0, 1.7e308, -1.7e308)'
 run diagnose --labels d/y.npy --pre huge.npy --fine huge.npy --weights 3,-1 -q --csv hot.csv
 # rows that are left out may hold anything
 array holes.npy 'np.concatenate([np.load("d/pm.npy"), [[np.nan] * 3]])'
