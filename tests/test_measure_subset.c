@@ -279,6 +279,12 @@ static void test_labels_out_of_range(void **state)
                   "places in the subset are 0 to 2: are they outputs of the model");
     refuse_labels((int64_t[]){5, 5}, 2, &singles, BANG_NUMBERS_AUTO,
                   "no label is an output of the subset");
+    static const uint32_t each[] = {0, 1, 2, 3}, few[] = {3, 17, 12};
+    static const bang_class_outputs lacks_one = {3, each, few};
+    refuse_labels(
+        (int64_t[]){0, 1, 2, 3}, 4, &lacks_one, BANG_NUMBERS_AUTO,
+        "labels up to 3 are too large for places in a subset of 3 classes, and as outputs "
+        "of the model 3 of 4 are outside");
     refuse_labels((int64_t[]){4, 9}, 2, &shared, BANG_NUMBERS_AUTO,
                   "label 9 in row 1 is an output of several classes");
 }

@@ -176,6 +176,7 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                             size_t outputs, const bang_class_outputs *columns, const int32_t *owner,
                             bang_error *err)
 {
+    int64_t guessed = -1; /* the largest label, where it was guessed that they are outputs */
     if (how->numbers == BANG_NUMBERS_AUTO) {
         /* What is below 0 or beyond the outputs is neither; range checks tell it. */
         strays beyond = find_strays(labels, columns->classes);
@@ -183,6 +184,7 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                            ? BANG_NUMBERS_PLACES
                            : BANG_NUMBERS_OUTPUTS;
         how->doubtful = beyond.count == 0 && is_doubtful(labels, owner, outputs);
+        guessed = how->numbers == BANG_NUMBERS_OUTPUTS ? beyond.most : -1;
     }
     int rc = how->numbers == BANG_NUMBERS_PLACES
                  ? check_range(labels, columns->classes, "places in the subset",
@@ -190,8 +192,18 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                  : check_range(labels, outputs, "outputs of the model", "", err);
     if (rc < 0)
         return rc;
-    return how->numbers == BANG_NUMBERS_PLACES ? number_places(out, labels)
-                                               : number_outputs(out, how, labels, owner, err);
+    if (how->numbers == BANG_NUMBERS_PLACES)
+        return number_places(out, labels);
+    rc = number_outputs(out, how, labels, owner, err);
+    /* Small numbers of which most are no outputs of the subset: it lacks a class, more likely. */
+    if (rc == 0 && guessed >= 0 && (uint64_t)guessed < 2 * columns->classes &&
+        how->left_out > labels->count / 2)
+        rc = bang_fail(err, BANG_EDATA,
+                       "labels up to %lld are too large for places in a subset of %zu classes, and "
+                       "as outputs of the model %zu of %zu are outside of it: mend the subset, or "
+                       "say --label-numbers outputs",
+                       (long long)guessed, columns->classes, how->left_out, labels->count);
+    return rc;
 }
 
 int bang_labels_number(bang_label *out, bang_numbered *how, const bang_array *labels,
