@@ -53,8 +53,8 @@ int diagnose_tables_check(const diagnose_tables *tables, const bang_class_output
                           const bang_label *labels, const diagnose_input_options *options, cli *c);
 
 /* Labels of the rows of tables, as classes: *out, (rows), which the caller frees. subset NULL: it
- * could not be read, and labels are not numbered, as if the tables are none. -1 if something is
- * wrong. */
+ * could not be read, and labels are not numbered, as if the tables are none. -1, and *out is NULL,
+ * if something is wrong. */
 int diagnose_labels_read(bang_label **out, bang_numbered *how, const char *path,
                          const diagnose_tables *tables, const diagnose_subset *subset,
                          bang_numbers numbers, cli *c);

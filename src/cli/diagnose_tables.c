@@ -125,8 +125,11 @@ int diagnose_labels_read(bang_label **out, bang_numbered *how, const char *path,
         cli_problem(c, "%s", err.message);
     } else if (subset && tables->rows > 0 && tables->outputs > 1) {
         rc = number(out, how, &labels, tables, subset, numbers, &err);
-        if (rc < 0)
+        if (rc < 0) {
             cli_problem(c, "%.200s: %s", path, err.message);
+            free(*out); /* not all of them were numbered */
+            *out = NULL;
+        }
     }
     bang_array_release(&labels);
     return rc < 0 ? -1 : 0;
