@@ -86,6 +86,33 @@ static void test_worked_example(void **state)
     assert_true(q[BANG_Q_CORRECTED] == 0.07);
 }
 
+/* Erratum 11: in TF a negative sum of margins, and yet both ensembles are right. */
+static void test_margins_do_not_decide(void **state)
+{
+    (void)state;
+    static const double pre[] = {.45, .44, .11}, fine[] = {.40, .01, .59};
+    static const bang_label labels[] = {0};
+    bang_table tables[2];
+    bang_table_of(&tables[0], "pre", BANG_F64, pre, 1, 3);
+    bang_table_of(&tables[1], "fine", BANG_F64, fine, 1, 3);
+    const bang_diagnosis_set set = {.name = "one",
+                                    .pre = {&tables[0], 1, NULL},
+                                    .fine = {&tables[1], 1, NULL},
+                                    .labels = labels};
+    bang_diagnosis_options options = BANG_DIAGNOSIS_OPTIONS_INIT;
+    bang_diagnosis *found = NULL;
+    bang_error err = {0};
+    options.replicates = 0;
+    options.fit = 0;
+    if (bang_diagnose(&found, &set, 1, &options, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(found->sets[0].groups[BANG_TFT], 1);
+    assert_true(fabs(found->sets[0].margin_sum[BANG_TF] - -.18) < 1e-12);
+    assert_true(found->sets[0].of[BANG_Q_ACCURACY + BANG_OSE].value == 1);
+    assert_true(found->sets[0].of[BANG_Q_ACCURACY + BANG_OSE_MEAN].value == 1);
+    bang_diagnosis_free(found);
+}
+
 static void test_against_rows(void **state)
 {
     static int right[ROWS][MODELS];
@@ -240,9 +267,10 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_against_rows),
-        cmocka_unit_test(test_swap),           cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_joint),          cmocka_unit_test(test_names),
+        cmocka_unit_test(test_worked_example), cmocka_unit_test(test_margins_do_not_decide),
+        cmocka_unit_test(test_against_rows),   cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_nothing),        cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

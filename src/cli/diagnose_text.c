@@ -201,9 +201,9 @@ static void print_margins(const bang_set_diagnosis *set)
     print_margin_line("PM + FM", set->margin_sum);
     /* appendix E.6: the sign of the sum tells which of the two carries the mean */
     if (diagnose_dominates(set, BANG_TF))
-        puts("TF: the sum is negative: the fine-tuned model dominates where it is wrong");
+        puts("TF: the sum is negative: where only PM is right, FM is surer of its mistake");
     if (diagnose_dominates(set, BANG_FT))
-        puts("FT: the sum is negative: the pre-trained model dominates where it is wrong");
+        puts("FT: the sum is negative: where only FM is right, PM is surer of its mistake");
 }
 
 static void print_diversity(const bang_set_diagnosis *set)

@@ -153,8 +153,9 @@ static void say_confidence(bang_text *out, const target *t)
                   100 * t->confidence[1], 100 * right[1], 100 * t->confidence[0], 100 * right[0]);
     /* appendix E.6: a negative sum where only PM is right */
     if (over && more && t->margin < 0)
-        bang_text_add(out, "; where only PM is right, FM outweighs it (margins sum to %+.2f)",
-                      t->margin);
+        bang_text_add(
+            out, "; where only PM is right, FM is surer of its mistake (mean margins sum to %+.2f)",
+            t->margin);
     bang_text_add(out, ".");
     if (over && more) {
         bang_text_add(out, " Fine-tuning with label smoothing and Mixup (BANG) may help");
