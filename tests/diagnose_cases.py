@@ -355,6 +355,17 @@ def averages_at_alphas():
 
 
 @case
+def alphas_of_equal_accuracy():
+    """Of equals the nearest to 1/2, then the lower."""
+    sets = [made(160 + i, 60, 6, name=name) for i, name in enumerate(("id", "ood"))]
+    for data in sets:
+        y = np.load(data["labels"])
+        same = save(f"{data['name']}-same.npy", answers(y, 6, y >= 0, 1), "<f4")
+        data["at"] = dict.fromkeys(("0.1", "0.4", "0.6", "0.9"), same)
+    return {"sets": sets}
+
+
+@case
 def averages_at_alphas_on_some_sets():
     sets = [made(80, 400, 6, name="id"), made(81, 400, 6, name="with", skill=(2.0, 1.0)),
             made(82, 300, 6, name="without")]
