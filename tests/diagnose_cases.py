@@ -322,6 +322,21 @@ def weights_of_any_sum():
 
 
 @case
+def negative_weights():
+    return one(57, 900, 6, options={"weights": (1.5, -0.4)})
+
+
+@case
+def logits_times_1000():
+    return one(58, 900, 6, change=times(1000))
+
+
+@case
+def logits_times_1e_4():
+    return one(59, 900, 6, change=times(1e-4))
+
+
+@case
 def weights_with_a_zero():
     return one(56, 500, 6, options={"weights": (0, 1)})
 
@@ -427,6 +442,25 @@ def probabilities_f64():
 @case
 def probabilities_f32():
     return as_probabilities(96, "<f4")
+
+
+@case
+def probabilities_on_the_edges_of_bins():
+    """In fifteenths: a last bit decides about the bin."""
+    def change(y, z):
+        rng = np.random.default_rng(7)
+        return y, {role: rng.multinomial(15, e) / 15
+                   for role, e in probabilities_of(y, z)[1].items()}
+    return one(99, 2000, 6, dtype="<f8", change=change, options={"probabilities": True})
+
+
+@case
+def probabilities_on_edges_f32():
+    def change(y, z):
+        rng = np.random.default_rng(8)
+        return y, {role: rng.multinomial(15, e) / 15
+                   for role, e in probabilities_of(y, z)[1].items()}
+    return one(100, 2000, 6, dtype="<f4", change=change, options={"probabilities": True})
 
 
 @case

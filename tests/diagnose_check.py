@@ -161,6 +161,10 @@ def in_json(found, row):
     if what.startswith("alpha_"):
         key = what[6:]
         d = next(d for d in s[model + "s"] if d["alpha"] == float(group))
+        if key == "minus_ose":
+            return d[key]["value"], d[key]["low"], d[key]["high"]
+        if key == "mcnemar_p":
+            return d["minus_ose"]["p"], None, None
         return (d[key], d["low"], d["high"]) if key == "accuracy" else (d[key], None, None)
     if what.startswith("bin_"):
         kind, key = what[4:].rsplit("_", 1)

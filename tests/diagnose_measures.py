@@ -9,11 +9,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-COLDEST, HOTTEST = 1e-3, 1e3  # limits of a temperature
+COLDEST, HOTTEST = 1e-9, 1e9  # limits of a temperature
 PAIRS = ("TT", "TF", "FT", "FF")
 GROUPS = ("TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT", "FFF")
 DIFFERENCES = (("avg", "pre"), ("avg", "fine"), ("avg", "ose"), ("fine", "pre"),
-               ("calibrated_ose", "ose"), ("avg", "calibrated_ose"))
+               ("ose", "pre"), ("ose", "fine"), ("calibrated_ose", "ose"),
+               ("avg", "calibrated_ose"))
 FOUR = ("pre", "fine", "avg", "ose")
 CURVES = FOUR + ("pre_calibrated", "fine_calibrated")
 RESAMPLES = 4000  # of the bootstrap here
@@ -72,6 +73,16 @@ def class_outputs(where, names=None):
     return [[k] for k in number_list(where)]
 
 
+def given_probabilities(path, outputs):
+    """As they are; those of a subset sum to 1."""
+    p = np.load(path).astype(np.float64)
+    if outputs is None:
+        return p
+    p = np.stack([p[:, own].max(axis=1) for own in outputs], axis=1)
+    whole = p.sum(axis=1, keepdims=True)
+    return np.where(whole > 0, p / np.where(whole > 0, whole, 1), 1 / p.shape[1])
+
+
 def logits(path, outputs, probabilities):
     z = np.load(path).astype(np.float64)
     if probabilities:
@@ -104,7 +115,9 @@ def log_softmax(z):
 
 
 class Member:
-    """logp (n, K) and the prediction, with the rows whose prediction rounding could turn."""
+    """logp (n, K) and the prediction, with the rows whose prediction rounding could turn. p:
+    given probabilities; exact: no bit of them is in doubt."""
+    p, exact = None, False
 
     def __init__(self, score, logp, parts=()):
         self.logp, self.prediction = logp, score.argmax(axis=1)  # the first of equals
@@ -124,17 +137,27 @@ def of_logits(z, scale=1.0):
     return Member(z, log_softmax(z * scale))
 
 
+def of_given(p, whole):
+    """Probabilities of a file; whole: of all its outputs, so that no bit is in doubt."""
+    with np.errstate(divide="ignore"):
+        member = Member(p, np.log(np.maximum(p, np.nextafter(0, 1))))
+    member.p, member.exact = p, whole
+    return member
+
+
 def of_sum(parts, weights):
     z = sum(w * part for w, part in zip(weights, parts))
     exact = all(w in (0.0, 0.5, 1.0) for w in weights)
     return Member(z, log_softmax(z), () if exact else parts)
 
 
-def of_probabilities(parts, weights):
-    """sum_i w_i softmax(z_i), in logarithms so that none becomes 0."""
+def of_probabilities(parts, weights, given=None):
+    """sum_i w_i softmax(z_i), or of probabilities that are given, in logarithms so that none
+    becomes 0."""
     with np.errstate(divide="ignore"):
-        logp = np.logaddexp.reduce([np.log(w) + log_softmax(part)
-                                    for w, part in zip(weights, parts)])
+        each = [log_softmax(part) for part in parts] if given is None else [
+            np.log(np.maximum(p, np.nextafter(0, 1))) for p in given]
+        logp = np.logaddexp.reduce([np.log(w) + part for w, part in zip(weights, each)])
     member = Member(np.exp(logp), logp, parts)
     # two models that are sure of two classes: halves to the bit
     sure = np.logical_and.reduce([np.sort(log_softmax(part), axis=1)[:, -2:-1].max(
@@ -145,7 +168,7 @@ def of_probabilities(parts, weights):
 
 def score(member, labels):
     """What is measured of a member, sample by sample; labels None: confidence alone."""
-    p = np.exp(member.logp)
+    p = np.exp(member.logp) if member.p is None else member.p
     rows = np.arange(len(p))
     member.confidence = p.max(axis=1)
     if labels is None:

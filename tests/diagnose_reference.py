@@ -22,11 +22,11 @@ import os
 import numpy as np
 
 from diagnose_measures import (
-    Anything, Near, PAIRS, GROUPS, DIFFERENCES, FOUR, CURVES, RESAMPLES, Member, alpha_replicates,
-    balanced_temperature, bin_gaps, class_outputs, classes_of_labels, equal_mass, equal_width,
-    fitted_temperature, group_numbers, interval, log_softmax, logits, mcnemar, near,
-    of_logits, of_probabilities, of_sum, phi, replicate_values, resamples, score, student,
-    student_quantile)
+    Anything, CURVES, DIFFERENCES, FOUR, GROUPS, Member, Near, PAIRS, RESAMPLES,
+    alpha_replicates, balanced_temperature, bin_gaps, class_outputs, classes_of_labels,
+    equal_mass, equal_width, fitted_temperature, given_probabilities, group_numbers, interval,
+    log_softmax, logits, mcnemar, near, of_given, of_logits, of_probabilities, of_sum, phi,
+    replicate_values, resamples, score, student, student_quantile)
 
 # ---- One set ----
 
@@ -51,7 +51,12 @@ class Set:
             self.left_out, self.labels = int((labels < 0).sum()), labels[labels >= 0]
 
         def read(path):
-            return logits(path, own, case.get("probabilities"))[self.rows]
+            z = logits(path, own, case.get("probabilities"))[self.rows]
+            if case.get("probabilities"):
+                self.p[id(z)] = given_probabilities(path, own)[self.rows]
+            return z
+
+        self.p, self.whole = {}, own is None  # of the files, where they hold probabilities
 
         self.pre, self.fine = read(given["pre"]), read(given["fine"])
         self.at = {float(a): read(f) for a, f in given.get("at", {}).items()}
@@ -59,22 +64,31 @@ class Set:
         self.avg = read(given["avg"]) if given.get("avg") else self.at.get(0.5)
         self.n, self.classes = self.pre.shape
 
+    def single(self, z):
+        """A model by itself, at no temperature."""
+        return of_given(self.p[id(z)], self.whole) if id(z) in self.p else of_logits(z)
+
     def members(self, case, temperatures):
         w = np.array(case.get("weights", (0.5, 0.5)), float)
         w = list(w / w.sum())
         models = [self.pre, self.fine]
-        roles = {"pre": of_logits(self.pre), "fine": of_logits(self.fine)}
+        given = [self.p[id(z)] for z in models] if self.p else None
+        roles = {"pre": self.single(self.pre), "fine": self.single(self.fine)}
         ose = of_sum(models, w)
-        roles["avg"] = of_logits(self.avg) if self.avg is not None else ose
+        if 0 in w and self.p:  # one model alone
+            ose = self.single(models[w.index(1)])
+        roles["avg"] = self.single(self.avg) if self.avg is not None else ose
         roles["ose"] = ose
-        roles["ose_probabilities"] = of_probabilities(models, w)
+        if min(w) >= 0:
+            roles["ose_probabilities"] = of_probabilities(models, w, given)
         if temperatures:
             scaled = [z / t for z, t in zip(models, temperatures)]
             for role, z, t in zip(("pre_calibrated", "fine_calibrated"), models, temperatures):
-                roles[role] = of_logits(z, 1 / t)
+                roles[role] = of_logits(z, 1 / t) if t != 1 else self.single(z)
             roles["calibrated_ose"] = Member(w[0] * scaled[0] + w[1] * scaled[1], log_softmax(
                 w[0] * scaled[0] + w[1] * scaled[1]), models)
-            roles["calibrated_ose_probabilities"] = of_probabilities(scaled, w)
+            if min(w) >= 0:
+                roles["calibrated_ose_probabilities"] = of_probabilities(scaled, w)
         self.temperature = dict(zip(("pre", "fine"), temperatures or ()))
         self.roles = {name: score(m, self.labels) for name, m in roles.items()}
         return self.roles
@@ -95,7 +109,7 @@ def calibration_part(data, case):
         model = role.replace("_calibrated", "")
         itself = role in FOUR or data.temperature.get(model) == 1  # a temperature of 1 is none
         bins, doubt = equal_width(m.confidence, m.right, count)
-        doubt += int(m.doubt.sum())
+        doubt = 0 if m.exact else doubt + int(m.doubt.sum())
         found = bin_gaps(bins, data.n)
         ends = [(b / count, (b + 1) / count) for b in range(count)]
         curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
@@ -106,6 +120,7 @@ def calibration_part(data, case):
         if itself:
             constant = np.ptp(m.logp, axis=1) == 0
             sure = (m.confidence == 1) | constant if data.classes > 2 else constant | True
+            sure |= m.exact
             bins, doubt = equal_mass(m.confidence, m.right, count, sure)
             doubt += int(m.doubt.sum())
             found = bin_gaps([b[:3] for b in bins], data.n)
@@ -136,6 +151,7 @@ def unlabelled_part(data, case):
     for role in roles:
         confidence = data.roles[role].confidence
         bins, doubt = equal_width(confidence, None, count)
+        doubt = 0 if data.roles[role].exact else doubt
         ends = [(b / count, (b + 1) / count) for b in range(count)]
         curve = {"equal_width": Anything if doubt else bins_json(bins, ends), "equal_mass": None}
         if role in FOUR:
@@ -191,11 +207,20 @@ def groups_part(data):
                                      for key in ("tt_ff", "tf_ft", "all")}}
 
 
-def interval_part(values, case, n, level=True):
+def exact(share_right, case, n):
+    """Clopper and Pearson's interval of what is always right, or always wrong."""
+    bound = ((1 - case.get("level", 0.95)) / 2) ** (1 / n)
+    return [near(bound), 1.0] if share_right else [0.0, near(1 - bound)]
+
+
+def interval_part(values, case, n, one_set=True):
     """intervals{} and the differences' low, high and standard error."""
     if not case.get("bootstrap", 10000):
         return None, {}
     of = {key: interval(v, case, n) for key, v in values.items()}
+    for key, v in values.items():
+        if one_set and key[0] == "accuracy" and v.std() == 0 and v[0] in (0, 1):
+            of[key] = exact(v[0], case, n), of[key][1]
     out = {"level": case.get("level", 0.95), "replicates": case.get("bootstrap", 10000),
            "accuracy": {key[1]: both[0] for key, both in of.items() if key[0] == "accuracy"},
            "improve_contribution": {key[1]: both[0] for key, both in of.items()
@@ -238,15 +263,38 @@ def alpha_scores(data, case, members, random):
             bins, doubt = equal_width(m.confidence, m.right, case.get("bins", 15))
             s["accuracy"] = near(share(m.right), 0, m.doubt.sum() / data.n)
             s["nll"] = near(m.nll.mean())
+            doubt = 0 if m.exact else doubt
             s["ece"] = Anything if doubt or m.doubt.any() else near(bin_gaps(bins, data.n)["ece"])
             if case.get("bootstrap", 10000) and not m.doubt.any():
                 kinds, rows = np.unique(m.right, return_inverse=True)
                 values = resamples(kinds, rows, random, RESAMPLES) @ kinds / data.n
                 s["low"], s["high"] = interval(values, case, data.n)[0]
+                if m.right.all() or not m.right.any():
+                    s["low"], s["high"] = exact(m.right.all(), case, data.n)
             elif m.doubt.any():
                 s["low"] = s["high"] = Anything
         out.append(s)
     return out
+
+
+def against_ensembles(data, case, scores, ensembles, random):
+    """What the averages have more than the ensembles at their alphas: minus_ose."""
+    w = np.array(case.get("weights", (0.5, 0.5)), float)
+    beside = {float((w / w.sum())[1]): data.roles["ose"]} | dict(ensembles)
+    for s, (alpha, m) in zip(scores, data.wse):
+        s["minus_ose"] = None
+        other = beside.get(alpha)
+        if other is None or data.labels is None:
+            continue
+        b, c = int((m.right & ~other.right).sum()), int((other.right & ~m.right).sum())
+        ends = [None, None]
+        if case.get("bootstrap", 10000):
+            kinds, rows = np.unique(m.right.astype(int) - other.right, return_inverse=True)
+            ends = interval(resamples(kinds, rows, random, RESAMPLES) @ kinds / data.n, case,
+                            data.n)[0]
+        s["minus_ose"] = Anything if (m.doubt | other.doubt).any() else {
+            "value": near((b - c) / data.n, 0, 1e-15), "low": ends[0], "high": ends[1],
+            "p": mcnemar(b, c)["p"]}
 
 
 def samples_part(data, case):
@@ -309,12 +357,16 @@ def set_diagnosis(data, case, temperatures, random):
         out["differences"] = differences_part(roles, data.n, differences)
     if data.at:
         alphas = {0.0: data.pre, 1.0: data.fine} | data.at
-        data.wse = [(a, of_logits(alphas[a])) for a in sorted(alphas)]
+        data.wse = [(a, data.single(alphas[a])) for a in sorted(alphas)]
         out["averages"] = alpha_scores(data, case, data.wse, random)
+    members = []
     if case.get("alphas"):
-        members = [(a, of_sum([data.pre, data.fine], (1 - a, a)))
+        members = [(a, data.single((data.pre, data.fine)[int(a)]) if a in (0, 1) else
+                    of_sum([data.pre, data.fine], (1 - a, a)))
                    for a in sorted(float(text) for text in case["alphas"])]
         out["ensembles"] = alpha_scores(data, case, members, random)
+    if data.at:
+        against_ensembles(data, case, out["averages"], members, random)
     if case.get("list") and labelled:
         out.update(samples_part(data, case))
     return out
@@ -339,7 +391,9 @@ def average_ood(sets, found, case):
         return near(sum(values) / len(values))
 
     roles = list(found[0]["accuracy"])
-    out = {"sets": len(sets)}
+    given = sum(data.average != "ose" for data in sets)
+    out = {"sets": len(sets),
+           "average": "given" if given == len(sets) else "mixed" if given else "ose"}
     for key in ("accuracy", "confidence", "ece"):
         out[key] = {r: mean(lambda f, k=key, r=r: f[k][r]) for r in roles}
     for key in ("improvement", "false_false_true", "true_true_false", "corrected_ratio"):
@@ -347,7 +401,7 @@ def average_ood(sets, found, case):
     out["improve_contribution"] = {k: mean(lambda f, k=k: f["improve_contribution"][k])
                                    for k in ("tt_ff", "tf_ft", "all")}
     values = {key: sum(data.values[key] for data in sets) / len(sets) for key in sets[0].values}
-    intervals, differences = interval_part(values, case, n / len(sets))
+    intervals, differences = interval_part(values, case, n / len(sets), False)
     doubtful = {r for data in sets for r, m in data.roles.items() if m.doubt.any()}
     if intervals:
         intervals["accuracy"].update(dict.fromkeys(doubtful, Anything))

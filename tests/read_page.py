@@ -113,7 +113,8 @@ def number(value, decimals=1, sign="", scale=100):
     if value is None:
         return "\u2013"
     text = f"{scale * value:{sign}.{decimals}f}"
-    return text.lstrip("+-") if not text.strip("+-0.") else text
+    # what rounds to 0 keeps its sign where signs are told
+    return text.lstrip("+-") if value == 0 or not sign and not text.strip("-0.") else text
 
 
 def interval(value, ends, sign=""):
@@ -129,10 +130,17 @@ def same_set(tables, name, one):
     for at, role in enumerate(roles):
         tables.check("Accuracy in", [name], 2 + at,
                      interval(one["accuracy"][role], one["intervals"]["accuracy"][role]))
-    for at, d in enumerate(one["differences"]):
-        title = ["What the average gains", "What fine-tuning"][at // 3]
-        tables.check(title, [name], 1 + 2 * (at % 3), interval(d["value"], (d["low"], d["high"]), "+"))
-        tables.check(title, [name], 2 + 2 * (at % 3), chance(d["mcnemar"]["p"]))
+    places = {}
+    for title, pairs in [("What the average", ["avg pre", "avg fine", "avg ose"]),
+                         ("What fine-tuning", ["fine pre", "ose pre", "ose fine"]),
+                         ("What calibration", ["calibrated_ose ose", "avg calibrated_ose"])]:
+        for k, pair in enumerate(pairs):
+            places[pair] = (title, 1 + 2 * k)
+    for d in one["differences"]:
+        title, at = places.pop(f"{d['first']} {d['second']}")
+        tables.check(title, [name], at, interval(d["value"], (d["low"], d["high"]), "+"))
+        tables.check(title, [name], at + 1, chance(d["mcnemar"]["p"]))
+    assert not places, f"not in the JSON: {places}"
     for at, group in enumerate(["TTT", "TTF", "TFT", "TFF", "FTT", "FTF", "FFT", "FFF"]):
         count = one["groups"][group]
         tables.check("Samples in", [name], 2 + at, f"{count} ({100 * count / one['n']:.1f})")

@@ -109,6 +109,50 @@ static void test_scores(void **state)
     bang_diagnosis_free(d);
 }
 
+/* What an average has more than the ensemble at its alpha, row by row. */
+static void test_against_ensembles(void **state)
+{
+    const fixture *f = *state;
+    static plain mix;
+    const double ose[] = {0, .25};
+    bang_diagnosis_options options = options_of(2000);
+    options.ose_count = 2;
+    options.ose_alphas = ose;
+    bang_diagnosis *d = case_diagnose(f->sets, SETS, &options);
+    for (size_t s = 0; s < SETS; s++)
+        for (size_t i = 0; i < GRID; i++) {
+            const bang_alpha_score *score = &d->sets[s].wse[i];
+            size_t only_wse = 0, only_ose = 0;
+            /* 1/2: the OSE itself; at 0.75 and 1 there is none */
+            if (grid[i] > .5 || s == 3) {
+                assert_true(isnan(score->minus_ose.value) && isnan(score->against_ose.p));
+                assert_true(isnan(score->minus_ose.interval.low));
+                continue;
+            }
+            plain_member(&mix, &f->cases[s], f->cases[s].pre, f->cases[s].fine,
+                         (double[]){1 - grid[i], grid[i]}, (double[]){1, 1}, 0);
+            for (size_t k = 0; k < mix.n; k++) {
+                only_wse += f->wse[s][i].right[k] && !mix.right[k];
+                only_ose += !f->wse[s][i].right[k] && mix.right[k];
+            }
+            double n = (double)mix.n, b = (double)only_wse / n, c = (double)only_ose / n;
+            assert_int_equal(score->against_ose.b, only_wse);
+            assert_int_equal(score->against_ose.c, only_ose);
+            assert_true(score->against_ose.p == bang_mcnemar_test(only_wse, only_ose).p);
+            assert_near(score->minus_ose.value, b - c, 1e-14);
+            double error = sqrt((b + c - (b - c) * (b - c)) / n);
+            const bang_interval *interval = &score->minus_ose.interval;
+            assert_near(interval->sd, error, 5 * error / sqrt(4000));
+            assert_near(interval->low, b - c - 1.96 * error, .25 * error + 1.5 / n);
+            assert_near(interval->high, b - c + 1.96 * error, .25 * error + 1.5 / n);
+            assert_near(d->sets[s].ose[0].minus_ose.value, NAN, 0);
+        }
+    /* Both are roles: one interval. */
+    assert_memory_equal(&d->sets[1].wse[2].minus_ose, &d->sets[1].of[BANG_Q_AVG_OSE],
+                        sizeof(bang_estimate));
+    bang_diagnosis_free(d);
+}
+
 /* The mean over OOD sets with labels. */
 static double plain_ood(const fixture *f, size_t i)
 {
@@ -352,9 +396,10 @@ static void test_what_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scores),         cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_cost_is_paired), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_ties),           cmocka_unit_test(test_what_is_known),
+        cmocka_unit_test(test_scores),        cmocka_unit_test(test_against_ensembles),
+        cmocka_unit_test(test_choices),       cmocka_unit_test(test_cost_is_paired),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_what_is_known),
     };
     return cmocka_run_group_tests(tests, make_fixture, drop_fixture);
 }

@@ -86,6 +86,8 @@ static void plain_quantities(double q[BANG_QUANTITIES], const plain roles[BANG_R
     q[BANG_Q_AVG_FINE] = (right[BANG_AVG] - right[BANG_FINE]) / d;
     q[BANG_Q_AVG_OSE] = (right[BANG_AVG] - right[BANG_OSE]) / d;
     q[BANG_Q_FINE_PRE] = (right[BANG_FINE] - right[BANG_PRE]) / d;
+    q[BANG_Q_OSE_PRE] = (right[BANG_OSE] - right[BANG_PRE]) / d;
+    q[BANG_Q_OSE_FINE] = (right[BANG_OSE] - right[BANG_FINE]) / d;
     q[BANG_Q_SCALED_OSE] = (right[BANG_OSE_SCALED] - right[BANG_OSE]) / d;
     q[BANG_Q_AVG_SCALED] = (right[BANG_AVG] - right[BANG_OSE_SCALED]) / d;
     q[BANG_Q_ALL] = (right[BANG_AVG] - fmax(right[BANG_PRE], right[BANG_FINE])) / d;
@@ -515,6 +517,78 @@ static void test_equal_members(void **state)
     bang_diagnosis_free(d);
 }
 
+/* More of one model than there is: its probabilities would be none, its logits are. */
+static void test_negative_weights(void **state)
+{
+    const fixture *f = *state;
+    static plain mix;
+    const double share[2] = {1.5, -.5}, one[2] = {1, 1};
+    bang_diagnosis_options options = plain_options();
+    options.replicates = 200;
+    options.weights[0] = 3e307; /* large ones, too */
+    options.weights[1] = -1e307;
+    bang_diagnosis *d = case_diagnose(f->sets, 1, &options);
+    const bang_set_diagnosis *found = &d->sets[0];
+    plain_member(&mix, &f->cases[0], f->cases[0].pre, f->cases[0].fine, share, one, 0);
+    assert_near(found->of[BANG_Q_ACCURACY + BANG_OSE].value, plain_accuracy(&mix), 1e-15);
+    assert_near(found->tally->of[found->member[BANG_OSE]].confidence,
+                plain_mean(mix.confidence, mix.n), 1e-11);
+    assert_true(found->member[BANG_OSE_MEAN] < 0 && found->member[BANG_OSE_SCALED_MEAN] < 0);
+    assert_true(isnan(found->of[BANG_Q_ACCURACY + BANG_OSE_MEAN].value));
+    assert_true(isnan(found->of[BANG_Q_ACCURACY + BANG_OSE_MEAN].interval.low));
+    assert_true(found->member[BANG_OSE_SCALED] >= 0);
+    assert_true(found->of[BANG_Q_OSE_PRE].interval.sd > 0);
+    bang_diagnosis_free(d);
+    options.weights[0] = options.weights[1] = 1e308; /* whose sum is too large */
+    d = case_diagnose(f->sets, 1, &options);
+    assert_near(d->sets[0].of[BANG_Q_ACCURACY + BANG_OSE].value,
+                plain_accuracy(&f->roles[0][BANG_OSE]), 1e-15);
+    bang_diagnosis_free(d);
+}
+
+/* Always right, or always wrong: resamples do not differ, and yet n rows prove only so much. */
+static void test_exact_intervals(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    const double sure[N][2] = {{0}};
+    double half[N][2] = {{0}}, wrong[N][2];
+    bang_label labels[N] = {0};
+    bang_table tables[3];
+    for (size_t i = 0; i < N; i++) {
+        half[i][1] = i % 2 ? 1 : -1;
+        wrong[i][0] = 0;
+        wrong[i][1] = 1 + (double)i;
+    }
+    bang_table_of(&tables[0], "sure", BANG_F64, sure, N, 2); /* ties: the first */
+    bang_table_of(&tables[1], "wrong", BANG_F64, wrong, N, 2);
+    bang_table_of(&tables[2], "half", BANG_F64, half, N, 2);
+    const bang_logits at[] = {{.table = &tables[1]}};
+    bang_diagnosis_set set = {.name = "exact",
+                              .pre = {.table = &tables[0]},
+                              .fine = {.table = &tables[1]},
+                              .avg = {.table = &tables[2]},
+                              .labels = labels,
+                              .at = at};
+    bang_diagnosis_options options = plain_options();
+    options.replicates = 300;
+    options.level = .9;
+    options.alpha_count = 1;
+    options.alphas = (const double[]){.75};
+    bang_diagnosis *d = case_diagnose(&set, 1, &options);
+    const bang_estimate *of = &d->sets[0].of[BANG_Q_ACCURACY];
+    double bound = pow(.05, 1. / N);
+    assert_true(of[BANG_PRE].value == 1 && of[BANG_PRE].interval.high == 1);
+    assert_near(of[BANG_PRE].interval.low, bound, 1e-14);
+    assert_true(of[BANG_FINE].value == 0 && of[BANG_FINE].interval.low == 0);
+    assert_near(of[BANG_FINE].interval.high, 1 - bound, 1e-14);
+    assert_near(of[BANG_FINE_SCALED].interval.high, 1 - bound, 1e-14);
+    assert_near(d->sets[0].wse[1].accuracy.interval.high, 1 - bound, 1e-14);
+    assert_true(of[BANG_AVG].value == .5 && of[BANG_AVG].interval.low > .2 &&
+                of[BANG_AVG].interval.high < .8);
+    bang_diagnosis_free(d);
+}
+
 static void expect(const bang_diagnosis_set *sets, size_t count,
                    const bang_diagnosis_options *options, const char *const *words)
 {
@@ -573,7 +647,7 @@ static void test_refuses_options(void **state)
     options.bins = 0;
     options.level = 1;
     options.replicates = BANG_REPLICATES_MAX + 1;
-    options.weights[0] = -1;
+    options.weights[0] = -1; /* more than the other is */
     options.id = SETS;
     options.fitted_on = SETS;
     options.temperature[0] = 2;
@@ -589,6 +663,9 @@ static void test_refuses_options(void **state)
     options = plain_options();
     options.weights[0] = options.weights[1] = 0;
     EXPECT(f->sets, SETS, &options, "weights: 0 and 0");
+    options = plain_options();
+    options.replicates = BANG_REPLICATES_LEAST - 1;
+    EXPECT(f->sets, SETS, &options, "replicates: 99: take none, or 100 to 1000000");
     options = plain_options();
     double many[BANG_ALPHAS_MAX + 1];
     for (size_t i = 0; i <= BANG_ALPHAS_MAX; i++)
@@ -649,7 +726,8 @@ int main(void)
         cmocka_unit_test(test_average_ood),      cmocka_unit_test(test_bootstrap_is_that_of_rows),
         cmocka_unit_test(test_threads_and_seed), cmocka_unit_test(test_without_average),
         cmocka_unit_test(test_without_labels),   cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_equal_members),    cmocka_unit_test(test_refuses_sets),
+        cmocka_unit_test(test_equal_members),    cmocka_unit_test(test_negative_weights),
+        cmocka_unit_test(test_exact_intervals),  cmocka_unit_test(test_refuses_sets),
         cmocka_unit_test(test_refuses_options),  cmocka_unit_test(test_progress_and_cancel),
     };
     return cmocka_run_group_tests(tests, make_fixture, drop_fixture);

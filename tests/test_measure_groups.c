@@ -221,7 +221,9 @@ static void test_names(void **state)
             assert_true(first != second);
             found++;
         }
-    assert_int_equal(found, 6);
+    assert_int_equal(found, 8);
+    assert_int_equal(bang_quantity_roles(BANG_Q_OSE_FINE, &first, &second), 0);
+    assert_true(first == BANG_OSE && second == BANG_FINE);
     assert_int_equal(bang_quantity_roles(BANG_Q_SCALED_OSE, &first, &second), 0);
     assert_true(first == BANG_OSE_SCALED && second == BANG_OSE);
     assert_int_equal(bang_quantity_roles(BANG_Q_FINE_PRE, &first, &second), 0);

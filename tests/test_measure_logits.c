@@ -57,7 +57,7 @@ static void test_rows(void **state)
         bang_reader reader;
         double row[OUTPUTS];
         assert_int_equal(bang_logits_classes(&logits), kind / 2 ? 3 : OUTPUTS);
-        assert_int_equal(bang_logits_check(&logits, &err), 0);
+        assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
         assert_int_equal(bang_reader_init(&reader, &logits, 10, &err), 0);
         for (size_t from = 0; from < ROWS; from += 10) {
             size_t count = ROWS - from < 10 ? ROWS - from : 10;
@@ -135,10 +135,10 @@ static void test_probabilities(void **state)
     bang_table table;
     make_probabilities(p, ROWS, OUTPUTS);
     bang_logits logits = logits_of(&table, BANG_F64, p, ROWS, OUTPUTS);
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "some.npy: these are probabilities, not logits"));
     logits.probabilities = 1;
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
 
     p[5 * OUTPUTS + 1] += p[5 * OUTPUTS];
     p[5 * OUTPUTS] = 0;
@@ -160,15 +160,15 @@ static void test_probabilities(void **state)
 
     /* A row that is no distribution, in a table of them. */
     p[40 * OUTPUTS + 2] += 0.02;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "some.npy: row 40 sums to 1.02, not to 1"));
     refused_side(&logits, 40);
     logits.probabilities = 0;
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
     logits.probabilities = 1;
     p[40 * OUTPUTS + 2] -= 0.02;
     p[41 * OUTPUTS + 3] = -0.25;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "row 41, column 3 is -0.25: no probability"));
     refused_side(&logits, 41);
 }
@@ -181,13 +181,18 @@ static void test_no_proof(void **state)
     bang_error err = {0};
     bang_table table;
     bang_logits logits = logits_of(&table, BANG_F64, pair, 1, 2);
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
     logits = logits_of(&table, BANG_F64, ones, 3, 1);
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
     logits = logits_of(&table, BANG_F64, two, 2, 2);
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "--logits"));
+    /* Who calls them logits is believed. */
+    assert_int_equal(bang_logits_check(&logits, NULL, 1, &err), 0);
+    const bang_label one[] = {0, BANG_LEFT_OUT};
+    assert_int_equal(bang_logits_check(&logits, one, 0, &err), 0);
     logits = logits_of(&table, BANG_F64, two, 0, 2);
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
 }
 
 static void test_refusals(void **state)
@@ -205,7 +210,7 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < 3; i++) {
         char message[64];
         z[17 * OUTPUTS + 3] = bad[i].value;
-        assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+        assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
         snprintf(message, sizeof message, "some.npy: row 17, column 3 is %s: ", bad[i].name);
         assert_non_null(strstr(err.message, message));
         refused_side(&logits, 17);
@@ -214,28 +219,33 @@ static void test_refusals(void **state)
     const uint32_t first[] = {0, 2, 3}, output[] = {0, 4, 5}, again[] = {0, 3, 5};
     bang_class_outputs columns = {.classes = 2, .first = first, .output = output};
     logits.columns = &columns;
-    assert_int_equal(bang_logits_check(&logits, &err), 0);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
     columns.output = again;
     z[17 * OUTPUTS + 3] = NAN;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
     assert_non_null(strstr(err.message, "row 17, column 3 is nan"));
     refused_side(&logits, 17);
+    /* Nor of a row that is left out. */
+    bang_label labels[ROWS] = {0};
+    assert_int_equal(bang_logits_check(&logits, labels, 0, &err), BANG_EDATA);
+    labels[17] = BANG_LEFT_OUT;
+    assert_int_equal(bang_logits_check(&logits, labels, 0, &err), 0);
 
     const uint32_t beyond[] = {0, 4, OUTPUTS}, empty[] = {0, 0, 3};
     columns.output = beyond;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EUSAGE);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EUSAGE);
     assert_non_null(strstr(err.message, "class 1 is output 13, and there are 13"));
     columns = (bang_class_outputs){.classes = 2, .first = empty, .output = output};
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EUSAGE);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EUSAGE);
     assert_non_null(strstr(err.message, "class 0 has no output"));
     columns.classes = 0;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EUSAGE);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EUSAGE);
     logits.columns = NULL;
     table.dtype = BANG_F16;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EUSAGE);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EUSAGE);
     table.dtype = BANG_F32;
     table.columns = 0;
-    assert_int_equal(bang_logits_check(&logits, &err), BANG_EDATA);
+    assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), BANG_EDATA);
 }
 
 static int count_rows(void *context, void *out, size_t first, size_t count, bang_error *err)
@@ -259,7 +269,7 @@ static void test_spread(void **state)
         bang_error err = {0};
         bang_table table = {"long.npy", rows, 3, BANG_F64, count_rows, seen, NULL};
         bang_logits logits = {.table = &table};
-        assert_int_equal(bang_logits_check(&logits, &err), 0);
+        assert_int_equal(bang_logits_check(&logits, NULL, 0, &err), 0);
         assert_in_range(seen[0], rows < 1000 ? rows : 1000, rows < 1000 ? rows + 20 : 1000);
         assert_true(seen[1] == 0 && seen[2] == rows);
     }

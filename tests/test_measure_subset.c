@@ -199,8 +199,10 @@ static void check_numbers(const int64_t *numbers, size_t count, size_t outputs,
 static void test_places_and_outputs(void **state)
 {
     (void)state;
-    /* all below 3, and 0 is no output of the subset */
-    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &singles, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
+    static const uint32_t first[] = {0, 1, 2, 3}, output[] = {6, 4, 13};
+    static const bang_class_outputs high = {3, first, output};
+    /* all below 3, and none is an output of the subset */
+    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &high, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
                   BANG_NUMBERS_PLACES, 0);
     /* one is 3 or more */
     check_numbers((int64_t[]){6, 13, 2, 6, 3}, 5, 20, &singles, BANG_NUMBERS_AUTO,
@@ -227,6 +229,11 @@ static void test_doubtful_numbers(void **state)
                   BANG_NUMBERS_PLACES, 0);
     check_numbers((int64_t[]){0, 1}, 2, 20, &turned, BANG_NUMBERS_OUTPUTS, (bang_label[]){2, 1},
                   BANG_NUMBERS_OUTPUTS, 0);
+    /* as outputs, 2 would be left out */
+    static const uint32_t few[] = {1, 0, 9};
+    static const bang_class_outputs some = {3, first, few};
+    check_numbers((int64_t[]){0, 2, 1}, 3, 20, &some, BANG_NUMBERS_AUTO, (bang_label[]){0, 2, 1},
+                  BANG_NUMBERS_PLACES, 1);
 }
 
 static void test_classes_of_several_outputs(void **state)
@@ -272,6 +279,12 @@ static void test_labels_out_of_range(void **state)
                   "places in the subset are 0 to 2: are they outputs of the model");
     refuse_labels((int64_t[]){5, 5}, 2, &singles, BANG_NUMBERS_AUTO,
                   "no label is an output of the subset");
+    static const uint32_t each[] = {0, 1, 2, 3}, few[] = {3, 17, 12};
+    static const bang_class_outputs lacks_one = {3, each, few};
+    refuse_labels(
+        (int64_t[]){0, 1, 2, 3}, 4, &lacks_one, BANG_NUMBERS_AUTO,
+        "labels up to 3 are too large for places in a subset of 3 classes, and as outputs "
+        "of the model 3 of 4 are outside");
     refuse_labels((int64_t[]){4, 9}, 2, &shared, BANG_NUMBERS_AUTO,
                   "label 9 in row 1 is an output of several classes");
 }
@@ -287,7 +300,7 @@ static void test_huge_labels(void **state)
     memset(labels.data, 255, 8);
     assert_int_equal(bang_labels_number(out, &how, &labels, 20, NULL, BANG_NUMBERS_AUTO, &err),
                      BANG_EDATA);
-    assert_non_null(strstr(err.message, "the first is at least 9223372036854775807"));
+    assert_non_null(strstr(err.message, "the first is 18446744073709551615, in row 0"));
     bang_array_release(&labels);
 }
 

@@ -110,6 +110,22 @@ static void plain_logits(double *z, const world *w, size_t source, size_t row)
     }
 }
 
+/* Probabilities as they are given; of picked classes they sum to 1. */
+static void plain_given(double *p, const world *w, size_t source, size_t row)
+{
+    const double *numbers = w->wide[source] + row * w->columns;
+    double sum = 0;
+    for (size_t c = 0; c < w->classes; c++) {
+        p[c] = w->picked ? 0 : numbers[c];
+        for (size_t i = w->picked ? w->picked->first[c] : 1;
+             w->picked && i < w->picked->first[c + 1]; i++)
+            p[c] = fmax(p[c], numbers[w->picked->output[i]]);
+        sum += p[c];
+    }
+    for (size_t c = 0; w->picked && c < w->classes; c++)
+        p[c] /= sum;
+}
+
 static size_t arg_max(const double *z, size_t count)
 {
     size_t best = 0;
@@ -144,13 +160,20 @@ static void plain_opinion(opinion *out, const world *w, const bang_member *membe
         plain_logits(z, w, part->source, row);
         for (size_t k = 0; k < n; k++)
             z[k] *= part->scale;
-        plain_softmax(p, z, n);
+        if (w->probabilities && part->scale == 1)
+            plain_given(p, w, part->source, row);
+        else
+            plain_softmax(p, z, n);
         for (size_t k = 0; k < n; k++)
             sum[k] += part->share * (member->probabilities ? p[k] : z[k]);
     }
     out->prediction = arg_max(sum, n);
+    const bang_member_part *only = &member->parts[0];
+    int given = w->probabilities && member->part_count == 1 && only->scale * only->share == 1;
     if (member->probabilities)
         memcpy(p, sum, sizeof p);
+    else if (given)
+        plain_given(p, w, only->source, row);
     else
         plain_softmax(p, sum, n);
     out->confidence = p[out->prediction];
@@ -453,7 +476,52 @@ static void test_probabilities(void **state)
     for (int kind = 0; kind < 3; kind++) {
         world w = {.rows = 203, .columns = 10, .kind = kind, .labelled = 1, .probabilities = 1};
         check_world(&w, 500 + (uint64_t)kind);
+        static const uint32_t first[] = {0, 1, 3, 4}, output[] = {7, 2, 4, 0};
+        static const bang_class_outputs some = {3, first, output};
+        w.picked = &some;
+        check_world(&w, 600 + (uint64_t)kind);
     }
+}
+
+/* On the edges of bins a last bit decides: confidences are the given ones, not nearly so. */
+static void test_probabilities_on_edges(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    const double p[N][3] = {{5 / 15., 5 / 15., 5 / 15.},
+                            {6 / 15., 5 / 15., 4 / 15.},
+                            {7 / 15., 4 / 15., 4 / 15.},
+                            {1 / 15., 9 / 15., 5 / 15.},
+                            {2 / 15., 2 / 15., 11 / 15.},
+                            {1 / 15., 13 / 15., 1 / 15.},
+                            {0, 1, 0}};
+    const bang_label labels[N] = {0, 1, 0, 2, 2, 1, 0};
+    bang_table table;
+    bang_table_of(&table, "given", BANG_F64, p, N, 3);
+    bang_logits logits = {.table = &table, .probabilities = 1};
+    bang_member member = {.part_count = 1, .parts = {{0, 1, 1}}, .equal_mass = 1};
+    bang_tally_input input = {1, &logits, labels, 1, &member};
+    bang_tally_options options = BANG_TALLY_OPTIONS_INIT;
+    bang_tally *tally;
+    bang_error err = {0};
+    size_t count[BANG_BINS] = {0};
+    double sum = 0, nll = 0, brier = 0;
+    assert_int_equal(bang_tally_run(&tally, &input, &options, &err), 0);
+    for (size_t i = 0; i < N; i++) {
+        double top = fmax(p[i][0], fmax(p[i][1], p[i][2]));
+        count[bang_bin_of(top, BANG_BINS)]++;
+        sum += top;
+        nll -= log(fmax(p[i][labels[i]], 5e-324));
+        for (int k = 0; k < 3; k++)
+            brier += (p[i][k] - (k == labels[i])) * (p[i][k] - (k == labels[i]));
+    }
+    for (size_t b = 0; b < BANG_BINS; b++)
+        assert_int_equal(tally->of[0].width[b].count, count[b]);
+    near(tally->of[0].confidence, sum / N);
+    near(tally->of[0].nll, nll / N);
+    near(tally->of[0].brier, brier / N);
+    assert_true(tally->of[0].mass[1].low == 6 / 15. || tally->of[0].mass[0].low == 5 / 15.);
+    bang_tally_free(tally);
 }
 
 /* All rows left out: nothing is known, and nothing fails. */
@@ -480,9 +548,13 @@ static void test_nothing_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_many_rows),
-        cmocka_unit_test(test_equals),         cmocka_unit_test(test_no_labels),
-        cmocka_unit_test(test_picked),         cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_equals),
+        cmocka_unit_test(test_no_labels),
+        cmocka_unit_test(test_picked),
+        cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_probabilities_on_edges),
         cmocka_unit_test(test_nothing_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,8 @@ static void test_not_finite(void **state)
     const bang_member mixed = {.part_count = 2, .parts = {{0, 1, 1}, {1, 1, 1}}};
     z[0][77 * CLASSES] = z[1][77 * CLASSES] = DBL_MAX;
     input = (bang_tally_input){3, logits, some, 1, &mixed};
-    refused(&input, &options, BANG_EDATA, "row 77: logits are too large for member 0");
+    refused(&input, &options, BANG_EDATA,
+            "row 77: logits are too large: their mix is no finite number");
 }
 
 static int fail_late(void *context, void *out, size_t first, size_t count, bang_error *err)

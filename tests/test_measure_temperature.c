@@ -93,8 +93,8 @@ static struct plain plain_at(const struct data *data, const bang_label *labels, 
 /* Bisection in 1/T for a slope of 0, or for a mean confidence. */
 static double plain_search(const struct data *data, const bang_label *labels, double confidence)
 {
-    double low = 1e-3, high = 1e3;
-    for (int i = 0; i < 60; i++) {
+    double low = 1e-9, high = 1e9;
+    for (int i = 0; i < 80; i++) {
         double middle = sqrt(low * high);
         struct plain at = plain_at(data, labels, middle);
         long double value = isnan(confidence) ? at.slope : at.confidence - (long double)confidence;
@@ -161,6 +161,28 @@ static void test_fit(void **state)
     check_fit(3000, 5, 0.7, 1); /* begins on some rows */
     check_fit(17000, 3, 1.6, 0);
     check_fit(21000, 3, 5, 1);
+}
+
+/* Logits of any unit have their temperature in it. */
+static void test_units(void **state)
+{
+    (void)state;
+    for (size_t rows = 60; rows < 20000; rows *= 15)
+        for (int power = -24; power <= 24; power += 6) {
+            struct data data;
+            make(&data, rows, 3, 1.6, 0);
+            double plain = fit(&data.wide, data.labels, 2).temperature, unit = ldexp(1, power);
+            double target = (double)plain_at(&data, NULL, 0.4).confidence;
+            for (size_t i = 0; i < rows * 3; i++)
+                data.z[i] *= unit;
+            bang_temperature found = fit(&data.wide, data.labels, 2);
+            assert_int_equal(found.at_limit, 0);
+            assert_close(found.temperature, plain * unit, 1e-11 * plain * unit);
+            found = balance(&data.wide, NULL, target);
+            assert_int_equal(found.at_limit, 0);
+            assert_close(found.temperature, 2.5 * unit, 1e-11 * 2.5 * unit);
+            drop(&data);
+        }
 }
 
 static void test_balance(void **state)
@@ -338,7 +360,7 @@ static void test_probabilities(void **state)
 /* Counts what is read of a table, and may raise the wish to stop. */
 struct counting {
     const bang_table *table;
-    atomic_size_t rows, last_alone; /* the last row that was read alone */
+    atomic_size_t rows, last_run; /* the last row that a short run was read from */
     bang_cancel *cancel;
 };
 
@@ -346,8 +368,8 @@ static int read_counted(void *context, void *out, size_t first, size_t count, ba
 {
     struct counting *counting = context;
     atomic_fetch_add(&counting->rows, count);
-    if (count == 1 && first > atomic_load(&counting->last_alone))
-        atomic_store(&counting->last_alone, first);
+    if (count <= 4 && first > atomic_load(&counting->last_run))
+        atomic_store(&counting->last_run, first);
     if (counting->cancel)
         atomic_store(&counting->cancel->raised, 1);
     return counting->table->read(counting->table->context, out, first, count, err);
@@ -365,7 +387,7 @@ static void test_threads_and_passes(void **state)
     bang_logits logits = {.table = &table};
     bang_temperature first = fit(&logits, data.labels, 1);
     /* Some rows of all parts, then two passes. */
-    assert_true(atomic_load(&counting.last_alone) > data.rows * 9 / 10);
+    assert_true(atomic_load(&counting.last_run) > data.rows * 9 / 10);
     if (atomic_load(&counting.rows) > 27 * data.rows / 10)
         fail_msg("%zu rows were read of %zu", atomic_load(&counting.rows), data.rows);
     atomic_store(&counting.rows, 0);
@@ -433,10 +455,15 @@ static void test_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),           cmocka_unit_test(test_balance),
-        cmocka_unit_test(test_two_classes),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_random_labels), cmocka_unit_test(test_subset),
-        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_threads_and_passes),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_balance),
+        cmocka_unit_test(test_two_classes),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_random_labels),
+        cmocka_unit_test(test_subset),
+        cmocka_unit_test(test_probabilities),
+        cmocka_unit_test(test_threads_and_passes),
         cmocka_unit_test(test_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,11 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "checkpoints.h"
 #include "diagnose.h"
+#include "networks.h"
 
 static const char summary[] =
     "Says whether and why the average (AM) of a pre-trained model (PM) and a fine-tuned one\n"
@@ -67,6 +69,26 @@ static void release(work *w)
     free(w->facts);
 }
 
+/* Whether the output would take the place of a picture, or of a file that the curve names. */
+static int is_read(const work *w, const diagnose_request *r, const char *output)
+{
+    if (r->curve && w->points.files && diagnose_curve_reads(&w->points, output))
+        return 1;
+    /* names of pictures are paths; those of a text are not */
+    int same = 0, there = access(output, F_OK) == 0;
+    for (size_t i = 0; there && !w->files.text && !same && i < w->files.count; i++)
+        same = same_file(w->files.names[i], output);
+    return same;
+}
+
+static void check_outputs(const work *w, cli *c, const diagnose_request *r)
+{
+    if (r->html && is_read(w, r, r->html))
+        cli_problem(c, "--html %.200s: is an input, too: name another file", r->html);
+    if (r->csv && is_read(w, r, r->csv))
+        cli_problem(c, "--csv %.200s: is an input, too: name another file", r->csv);
+}
+
 /* Opens all files and says everything that is wrong with them. */
 static void open_all(work *w, cli *c, const diagnose_request *r)
 {
@@ -76,6 +98,7 @@ static void open_all(work *w, cli *c, const diagnose_request *r)
         diagnose_files_read(&w->files, r->files, w->in.of[0].rows, c);
     if (r->curve && diagnose_curve_open(&w->points, r->curve, &r->input, c) == 0)
         diagnose_check_highlights(c, &w->points, r);
+    check_outputs(w, c, r);
 }
 
 static void collect_notes(work *w)
@@ -213,6 +236,8 @@ int cmd_diagnose(int argc, char **argv)
         {"class-names", 0, "FILE", "a name a line, by output", cli_read_text, &r.class_names},
         {"probabilities", 0, NULL, "the files hold probabilities, not logits", cli_read_flag,
          &r.probabilities},
+        {"logits", 0, NULL, "they hold logits, also if they look like probabilities", cli_read_flag,
+         &r.logits},
         {"id", 0, "NAME", "the set in distribution (the first)", cli_read_text, &r.id},
         {"fit-temperature", 0, "NAME", "fit temperatures on this set, or none (the ID set)",
          cli_read_text, &r.fit},
@@ -228,7 +253,8 @@ int cmd_diagnose(int argc, char **argv)
         {"by-class", 0, NULL, "accuracy of every class", cli_read_flag, &r.by_class},
         {"details", 0, NULL, "of several sets, print all of each", cli_read_flag, &r.details},
         {"bins", 0, "N", "of calibration (15)", cli_read_whole, &r.bins},
-        {"bootstrap", 0, "N", "resamples; 0: no intervals (10000)", cli_read_whole, &r.replicates},
+        {"bootstrap", 0, "N", "resamples, 100 or more; 0: no intervals (10000)", cli_read_whole,
+         &r.replicates},
         {"level", 0, "P", "of intervals (0.95)", cli_read_real, &r.level},
         {"curve", 0, "FILE", "a CSV of fine-tuned models and their averages", cli_read_text,
          &r.curve},

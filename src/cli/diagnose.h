@@ -28,7 +28,7 @@ typedef struct diagnose_request {
     const char **highlights; /* (highlight_count) */
     int64_t bins, replicates;
     double level;
-    int probabilities, by_class, details;
+    int probabilities, logits, by_class, details;
     /* after diagnose_check */
     diagnose_set_request *sets; /* (set_count) of the blocks that are sets */
     size_t set_count;
@@ -155,11 +155,20 @@ typedef struct diagnose_measure {
 } diagnose_measure;
 extern const diagnose_measure diagnose_measures[];
 
+/* Of a role on a set; gap: confidence - accuracy. NaN where it was not scored, or without labels.
+ */
+double diagnose_accuracy(const bang_set_diagnosis *set, bang_role role);
+double diagnose_confidence(const bang_set_diagnosis *set, bang_role role);
+double diagnose_gap(const bang_set_diagnosis *set, bang_role role);
 /* McNemar's test for a difference of accuracies; -1 where one of the two was not scored, or
  * without labels. */
 int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quantity difference);
 /* Accuracy within a class; NaN where it has no samples. Needs by_class. */
 double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role);
+/* What AM is in the mean over OOD sets: "given", "ose" in its place, or "mixed". */
+const char *diagnose_ood_average(const bang_diagnosis *found);
+/* "1.524", or "0.0001643" where that needs more digits. */
+const char *diagnose_temperature(char out[32], double temperature);
 /* The first set that has averages at alphas, or NULL. */
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found);
 /* Of McNemar's exact test; NaN where there is none. */
@@ -181,6 +190,8 @@ const char *diagnose_verdict_all(const bang_set_diagnosis *set, const bang_estim
 int diagnose_confidence_side(double confidence, const bang_estimate *accuracy);
 /* Over-confidence of less than this is called small. */
 #define DIAGNOSE_GAP_LEAST 0.05
+/* Nothing is said about an alpha that is farther than this from all that were measured. */
+#define DIAGNOSE_NEAREST_MOST (0.1 + 1e-9)
 /* A mean over fewer samples than this decides nothing. */
 enum { DIAGNOSE_FEW = 30 };
 /* Whether the sum of both models' margins in TF or FT is negative, on enough samples: the one

@@ -174,6 +174,10 @@ static void add_scores(const place *at, const char *model, const bang_alpha_scor
         add_value(at, "alpha_confidence", model, alpha, scores[i].confidence);
         add_value(at, "alpha_nll", model, alpha, scores[i].nll);
         add_value(at, "alpha_ece", model, alpha, scores[i].ece);
+        if (isnan(scores[i].minus_ose.value))
+            continue;
+        add_estimate(at, "alpha_minus_ose", model, alpha, &scores[i].minus_ose);
+        add_value(at, "alpha_mcnemar_p", model, alpha, scores[i].against_ose.p);
     }
 }
 

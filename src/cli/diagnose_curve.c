@@ -121,8 +121,8 @@ static void print_highlight(const diagnose_highlight *h, double level)
     printf(": FM %.1f %%, AM %.1f %%", 100 * h->point.fine, 100 * h->point.avg);
     if (isnan(h->at.point_half)) {
         printf(
-            "; the curve says %.1f %%: %.1f points %s it. With 3 points on the curve nothing can "
-            "be\nsaid about chance.\n",
+            "; the curve says %.1f %%: %.1f points %s it\nWith 3 points on the curve nothing can "
+            "be said about chance.\n",
             100 * h->at.y, fabs(residual), residual < 0 ? "below" : "above");
         return;
     }

@@ -6,6 +6,7 @@
 #include "bang/base/file.h"
 #include "bang/measure/curve_rows.h"
 #include "diagnose_read.h"
+#include "networks.h"
 
 /* Kept for the run, which opens the files of one row at a time: there may be more rows than files
  * that can be open. */
@@ -58,8 +59,8 @@ static int row_open(row_files *f, const struct diagnose_curve_files *files,
     if (diagnose_labels_read(&f->labels, &f->how, f->label_path, &f->tables,
                              has_subset ? &f->subset : NULL, files->options.label_numbers, c) < 0)
         rc = -1;
-    if (look && diagnose_tables_check(&f->tables, diagnose_subset_columns(&f->subset),
-                                      files->options.probabilities, c) < 0)
+    if (look && diagnose_tables_check(&f->tables, diagnose_subset_columns(&f->subset), f->labels,
+                                      &files->options, c) < 0)
         rc = -1;
     return has_subset ? rc : -1;
 }
@@ -273,6 +274,28 @@ int diagnose_curve_run(diagnose_curve *curve, const diagnose_curve_options *opti
         bang_text_release(&found.problems);
     }
     return rc < 0 ? rc : average(curve, err);
+}
+
+/* Beside the CSV, as the rows name it. */
+static int is_beside(const char *csv, const char *name, const char *path)
+{
+    char *full = bang_path_beside(csv, name);
+    int same = full && same_file(full, path);
+    free(full);
+    return same;
+}
+
+int diagnose_curve_reads(const diagnose_curve *curve, const char *path)
+{
+    const bang_curve_rows *rows = &curve->files->rows;
+    for (size_t i = 0; rows->files && i < rows->count; i++) {
+        const bang_curve_row *row = &rows->rows[i];
+        const char *const named[] = {row->fine, row->avg, row->labels, row->classes};
+        for (size_t k = 0; k < sizeof named / sizeof *named; k++)
+            if (named[k] && *named[k] && is_beside(curve->files->path, named[k], path))
+                return 1;
+    }
+    return 0;
 }
 
 void diagnose_curve_release(diagnose_curve *curve)

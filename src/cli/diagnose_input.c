@@ -146,9 +146,10 @@ static int check_names(const diagnose_names *names, const diagnose_tables *table
     if (names->of.count == 0 || names->of.count == tables->outputs)
         return 0;
     cli_problem(c,
-                "--class-names %.200s: has %zu lines, but %.200s has %zu outputs: a line for each "
+                "--class-names %.200s: has %zu line%s, but %.200s has %zu outputs: a line for each "
                 "output is needed",
-                names->path, names->of.count, tables->model, tables->outputs);
+                names->path, names->of.count, names->of.count == 1 ? "" : "s", tables->model,
+                tables->outputs);
     return -1;
 }
 
@@ -172,8 +173,8 @@ static int open_parts(diagnose_input *in, const diagnose_set_request *request,
                              has_subset ? subset : NULL, options->label_numbers, c) < 0)
         rc = -1;
     in->left_out = in->parts->how.left_out;
-    if (diagnose_tables_check(tables, diagnose_subset_columns(subset), options->probabilities, c) <
-        0)
+    if (diagnose_tables_check(tables, diagnose_subset_columns(subset), in->parts->labels, options,
+                              c) < 0)
         rc = -1;
     return has_subset ? rc : -1;
 }

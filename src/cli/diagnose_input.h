@@ -37,6 +37,7 @@ typedef struct diagnose_set_request {
 
 typedef struct diagnose_input_options {
     int probabilities;          /* the files hold them */
+    int logits;                 /* the files hold logits, also where they look like probabilities */
     bang_numbers label_numbers; /* of sets with a subset of the classes */
     const char *class_names;    /* path: a name a line, by output; or NULL */
 } diagnose_input_options;
@@ -93,6 +94,8 @@ int diagnose_curve_open(diagnose_curve *out, const char *path,
 /* Computes the accuracies where files are given. */
 int diagnose_curve_run(diagnose_curve *curve, const diagnose_curve_options *options,
                        bang_error *err);
+/* Whether the file is one of those that the CSV names. */
+int diagnose_curve_reads(const diagnose_curve *curve, const char *path);
 void diagnose_curve_release(diagnose_curve *curve);
 
 #endif

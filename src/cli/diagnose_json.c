@@ -43,9 +43,12 @@ static json_t *interval_of(const bang_estimate *e)
     return json_pack("[oo]", number(e->interval.low), number(e->interval.high));
 }
 
-static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
+/* Ensembles of probabilities are null where a weight is negative; what needs temperatures is not
+ * there without them. */
+static int is_listed(const bang_set_diagnosis *set, int role)
 {
-    return set->of[BANG_Q_ACCURACY + role].value;
+    return set->member[role] >= 0 || role == BANG_OSE_MEAN ||
+           (role == BANG_OSE_SCALED_MEAN && set->member[BANG_OSE_SCALED] >= 0);
 }
 
 /* {"pre": .., "fine": .., ...} of the roles that were scored. */
@@ -53,8 +56,9 @@ static json_t *by_role(const bang_set_diagnosis *set, const diagnose_measure *me
 {
     json_t *object = json_object();
     for (int r = 0; r < measure->roles; r++)
-        if (set->member[r] >= 0)
-            put_number(object, bang_role_names[r], measure->of(set, (bang_role)r));
+        if (is_listed(set, r))
+            put_number(object, bang_role_names[r],
+                       set->member[r] < 0 ? NAN : measure->of(set, (bang_role)r));
     return object;
 }
 
@@ -98,7 +102,7 @@ static json_t *intervals_of(const diagnose_result *r, const bang_set_diagnosis *
         return json_null();
     json_t *accuracy = json_object();
     for (int role = 0; role < BANG_ROLES; role++)
-        if (set->member[role] >= 0)
+        if (is_listed(set, role))
             put(accuracy, bang_role_names[role], interval_of(&of[BANG_Q_ACCURACY + role]));
     json_t *parts = json_pack("{so so so}", "tt_ff", interval_of(&of[BANG_Q_TT_FF]), "tf_ft",
                               interval_of(&of[BANG_Q_TF_FT]), "all", interval_of(&of[BANG_Q_ALL]));
@@ -195,16 +199,29 @@ static json_t *reliability_of(const bang_set_diagnosis *set)
     return object;
 }
 
-static json_t *scores_of(const bang_alpha_score *scores, size_t count)
+/* What an average has more than the OSE at its alpha. */
+static json_t *minus_ose(const bang_alpha_score *s)
+{
+    const bang_estimate *e = &s->minus_ose;
+    if (isnan(e->value))
+        return json_null();
+    return json_pack("{so so so so}", "value", number(e->value), "low", number(e->interval.low),
+                     "high", number(e->interval.high), "p", number(s->against_ose.p));
+}
+
+static json_t *scores_of(const bang_alpha_score *scores, size_t count, int averages)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const bang_alpha_score *s = &scores[i];
-        json_array_append_new(
-            list, json_pack("{so so so so so so so}", "alpha", number(s->alpha), "accuracy",
-                            number(s->accuracy.value), "low", number(s->accuracy.interval.low),
-                            "high", number(s->accuracy.interval.high), "confidence",
-                            number(s->confidence), "nll", number(s->nll), "ece", number(s->ece)));
+        json_t *one =
+            json_pack("{so so so so so so so}", "alpha", number(s->alpha), "accuracy",
+                      number(s->accuracy.value), "low", number(s->accuracy.interval.low), "high",
+                      number(s->accuracy.interval.high), "confidence", number(s->confidence), "nll",
+                      number(s->nll), "ece", number(s->ece));
+        if (averages)
+            put(one, "minus_ose", minus_ose(s));
+        json_array_append_new(list, one);
     }
     return list;
 }
@@ -284,7 +301,7 @@ static void put_groups(json_t *object, const diagnose_result *r, const bang_set_
     put(object, "margin", margins_of(set));
     put_number(object, "corrected_ratio", set->of[BANG_Q_CORRECTED].value);
     put(object, "temperature", temperature_of(r->found));
-    put_number(object, "calibrated_ose", accuracy_of(set, BANG_OSE_SCALED));
+    put_number(object, "calibrated_ose", diagnose_accuracy(set, BANG_OSE_SCALED));
     put(object, "intervals", intervals_of(r, set, set->of));
     put(object, "differences", differences_of(r, set, set->of));
     put(object, "diversity", diversity_of(set));
@@ -306,9 +323,9 @@ static json_t *set_of(const diagnose_result *r, size_t index)
         json_pack("{so so sb}", "temperature", number(set->balance.temperature), "alpha",
                   number(set->balanced_alpha), "at_limit", set->balance.at_limit));
     if (set->wse_count)
-        put(object, "averages", scores_of(set->wse, set->wse_count));
+        put(object, "averages", scores_of(set->wse, set->wse_count, 1));
     if (r->ose_count)
-        put(object, "ensembles", scores_of(set->ose, r->ose_count));
+        put(object, "ensembles", scores_of(set->ose, r->ose_count, 0));
     if (r->listed)
         put_samples(object, r, index);
     if (r->by_class)
@@ -322,18 +339,19 @@ static json_t *average_of(const diagnose_result *r)
     const bang_set_diagnosis *any = &d->sets[0]; /* what is scored is the same on all */
     json_t *accuracy = json_object(), *confidence = json_object(), *ece = json_object();
     for (int role = 0; role < BANG_ROLES; role++) {
-        if (any->member[role] < 0)
+        if (!is_listed(any, role))
             continue;
         put_number(accuracy, bang_role_names[role], d->ood[BANG_Q_ACCURACY + role].value);
         put_number(confidence, bang_role_names[role], d->ood_confidence[role]);
         put_number(ece, bang_role_names[role], d->ood_ece[role]);
     }
     json_t *object = json_pack(
-        "{so so so so so so so so so}", "sets", count_of(d->ood_count), "accuracy", accuracy,
-        "confidence", confidence, "ece", ece, "improvement", number(d->ood[BANG_Q_ALL].value),
-        "false_false_true", number(d->ood[BANG_Q_FFT].value), "true_true_false",
-        number(d->ood[BANG_Q_TTF].value), "improve_contribution", contributions_of(d->ood),
-        "corrected_ratio", number(d->ood[BANG_Q_CORRECTED].value));
+        "{so ss so so so so so so so so}", "sets", count_of(d->ood_count), "average",
+        diagnose_ood_average(d), "accuracy", accuracy, "confidence", confidence, "ece", ece,
+        "improvement", number(d->ood[BANG_Q_ALL].value), "false_false_true",
+        number(d->ood[BANG_Q_FFT].value), "true_true_false", number(d->ood[BANG_Q_TTF].value),
+        "improve_contribution", contributions_of(d->ood), "corrected_ratio",
+        number(d->ood[BANG_Q_CORRECTED].value));
     put(object, "differences", differences_of(r, NULL, d->ood));
     put(object, "intervals", intervals_of(r, any, d->ood));
     return object;

@@ -1,4 +1,5 @@
 /* bang diagnose: from what was typed to what it means. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,10 @@ static void check_list(cli *c, diagnose_request *r)
 {
     for (const char *at = r->list; at && *at;) {
         size_t size = strcspn(at, ","), found = BANG_GROUPS;
+        if (size == 0) {
+            at++;
+            continue;
+        }
         for (size_t g = 0; g < BANG_GROUPS; g++)
             if (strlen(bang_group_names[g]) == size && memcmp(at, bang_group_names[g], size) == 0)
                 found = g;
@@ -201,7 +206,7 @@ static void check_list(cli *c, diagnose_request *r)
                         (int)(size < 40 ? size : 40), at);
         at += size + (at[size] == ',');
     }
-    if (r->list && !*r->list)
+    if (r->list && !r->list[strspn(r->list, ",")])
         cli_problem(c, "--list: names no group: as in --list FFT,TTF");
     if (r->files && !r->list)
         cli_problem(c, "--files: names what --list shows: give --list, too");
@@ -219,15 +224,18 @@ static void check_numbers(cli *c, diagnose_request *r)
     bang_diagnosis_options *o = &r->options;
     if (r->bins < 1 || r->bins > BANG_BINS_MAX)
         cli_problem(c, "--bins %lld: must be 1 to %d", (long long)r->bins, BANG_BINS_MAX);
-    if (r->replicates < 0 || r->replicates > BANG_REPLICATES_MAX)
-        cli_problem(c, "--bootstrap %lld: must be 0 (no intervals) to %d", (long long)r->replicates,
-                    BANG_REPLICATES_MAX);
+    if (r->replicates &&
+        (r->replicates < BANG_REPLICATES_LEAST || r->replicates > BANG_REPLICATES_MAX))
+        cli_problem(
+            c,
+            "--bootstrap %lld: must be 0 (no intervals), or %d to %d: of fewer resamples an "
+            "interval tells nothing",
+            (long long)r->replicates, BANG_REPLICATES_LEAST, BANG_REPLICATES_MAX);
     if (!(r->level > 0 && r->level < 1))
         cli_problem(c, "--level %g: must be above 0 and below 1, as in 0.95", r->level);
-    if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !(o->weights[0] >= 0) ||
-                       !(o->weights[1] >= 0) || !(o->weights[0] + o->weights[1] > 0)))
-        cli_problem(c,
-                    "--weights %.80s: must be two numbers, not negative and not both 0: as in 1,2",
+    if (r->weights && (cli_numbers(o->weights, 2, r->weights) != 2 || !isfinite(o->weights[0]) ||
+                       !isfinite(o->weights[1]) || !(o->weights[0] / 2 + o->weights[1] / 2 > 0)))
+        cli_problem(c, "--weights %.80s: must be two numbers whose sum is above 0: as in 1,2",
                     r->weights);
     o->bins = (int)r->bins;
     o->replicates = (size_t)r->replicates;
@@ -245,7 +253,7 @@ static int is_one(const char *a, const char *b)
 /* An output must not take the place of what is read. */
 static void check_apart(cli *c, const diagnose_request *r, const char *option, const char *path)
 {
-    int same = is_one(path, r->curve) || is_one(path, r->class_names);
+    int same = is_one(path, r->curve) || is_one(path, r->class_names) || is_one(path, r->files);
     for (size_t i = 0; i < r->set_count; i++) {
         const diagnose_set_request *s = &r->sets[i];
         same = same || is_one(path, s->pre) || is_one(path, s->fine) || is_one(path, s->avg) ||
@@ -267,7 +275,7 @@ static void check_files(cli *c, const diagnose_request *r)
             check_output(c, outputs[i].option, outputs[i].path);
             check_apart(c, r, outputs[i].option, outputs[i].path);
         }
-    if (r->html && r->csv && (strcmp(r->html, r->csv) == 0 || is_one(r->html, r->csv)))
+    if (r->html && r->csv && is_one(r->html, r->csv))
         cli_problem(c, "--csv %.200s: is the page, too: name another file", r->csv);
     if (r->highlight_count && !r->curve)
         cli_problem(c, "--highlight: is a point of a curve: give --curve FILE.csv");
@@ -310,7 +318,10 @@ void diagnose_check(cli *c, diagnose_request *r)
     check_numbers(c, r);
     check_label_numbers(c, r);
     check_files(c, r);
+    if (r->probabilities && r->logits)
+        cli_problem(c, "--probabilities and --logits: both are given: leave one out");
     r->input.probabilities = r->probabilities;
+    r->input.logits = r->logits;
     r->input.class_names = r->class_names;
 }
 

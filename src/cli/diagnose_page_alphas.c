@@ -1,4 +1,4 @@
-/* Accuracy along alpha, and which alpha to take. */
+/* Accuracy along alpha, of averages of weights and of outputs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,11 @@ static bang_alpha_score end_of(const bang_set_diagnosis *set, int end)
 {
     bang_role role = end ? BANG_FINE : BANG_PRE;
     const bang_member_tally *member = &set->tally->of[set->member[role]];
-    return (bang_alpha_score){end, set->of[BANG_Q_ACCURACY + (int)role], member->confidence,
-                              member->nll, set->width[role].ece};
+    return (bang_alpha_score){.alpha = end,
+                              .accuracy = set->of[BANG_Q_ACCURACY + (int)role],
+                              .confidence = member->confidence,
+                              .nll = member->nll,
+                              .ece = set->width[role].ece};
 }
 
 static size_t score_count(const diagnose_page *p, const bang_set_diagnosis *set, int is_ose)
@@ -248,6 +251,50 @@ static void add_alpha_table(diagnose_page *p, const alpha_path paths[PATHS])
                         "alphas. ");
 }
 
+static int is_compared(const diagnose_page *p, size_t i, size_t at)
+{
+    const bang_set_diagnosis *set = &p->r->found->sets[i];
+    return page_is_labelled(p, i) && at < set->wse_count &&
+           isfinite(set->wse[at].minus_ose.value) && set->wse[at].alpha > 0 &&
+           set->wse[at].alpha < 1;
+}
+
+/* Weights less outputs at the same alpha, paired: a row for every alpha where that is known. */
+static void add_comparison(diagnose_page *p, const bang_set_diagnosis *with)
+{
+    const bang_diagnosis *found = p->r->found;
+    json_t *table = NULL, *columns = NULL;
+    for (size_t at = 0; with && at < with->wse_count; at++) {
+        size_t compared = 0;
+        for (size_t i = 0; i < found->set_count; i++)
+            compared += is_compared(p, i, at) != 0;
+        if (!compared)
+            continue;
+        if (!table) {
+            static const char *const first[] = {"alpha"};
+            table = page_table(p, "Averages of weights less ensembles of outputs, in points.",
+                               first, 1);
+            columns = json_object_get(table, "columns");
+        }
+        json_t *row = page_row(p, table);
+        page_put(p, row, bang_json_number(with->wse[at].alpha));
+        for (size_t i = 0; i < found->set_count; i++) {
+            if (!page_is_labelled(p, i) || !found->sets[i].wse_count)
+                continue;
+            if (json_array_size(json_object_get(table, "rows")) == 1)
+                page_put(p, columns, page_set_name(p, i));
+            page_put(p, row,
+                     is_compared(p, i, at)
+                         ? page_estimate(&found->sets[i].wse[at].minus_ose, PAGE_SIGN)
+                         : json_null());
+        }
+    }
+    if (table)
+        page_note(p, table,
+                  "The same samples, the same alpha: above 0 the average of the weights "
+                  "is better.");
+}
+
 static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
 {
     const bang_diagnosis *found = p->r->found;
@@ -272,6 +319,7 @@ static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
                   "one (1). Up and to the right is better in both respects.");
     }
     add_alpha_table(p, paths);
+    add_comparison(p, diagnose_with_averages(found));
 }
 
 void page_alphas(diagnose_page *p)
@@ -295,108 +343,4 @@ void page_alphas(diagnose_page *p)
         add_paths(p, paths);
     for (int k = 0; k < PATHS; k++)
         release_path(&paths[k]);
-}
-
-/* What each rule needs, in the order of bang_rule. */
-static const char *const rule_needs[BANG_RULES] = {
-    [BANG_RULE_ID_ACCURACY] = "labels of the ID set",
-    [BANG_RULE_BALANCE_OOD] = "OOD samples without labels",
-    [BANG_RULE_BALANCE_ID] = "ID samples without labels",
-    [BANG_RULE_HALF] = "nothing",
-    [BANG_RULE_ORACLE] = "OOD labels: not to be had in practice",
-};
-static const char *const rule_titles[BANG_RULES] = {
-    [BANG_RULE_ID_ACCURACY] = "best ID accuracy",
-    [BANG_RULE_BALANCE_OOD] = "equal confidence on OOD sets",
-    [BANG_RULE_BALANCE_ID] = "equal confidence on the ID set",
-    [BANG_RULE_HALF] = "one half",
-    [BANG_RULE_ORACLE] = "best OOD accuracy (oracle)",
-};
-
-static void add_choices(diagnose_page *p)
-{
-    static const char *const columns[] = {
-        "rule", "needs", "alpha", "measured at", "accuracy ID", "accuracy OOD", "cost, points"};
-    const bang_diagnosis *found = p->r->found;
-    const bang_set_diagnosis *with = diagnose_with_averages(found);
-    if (!with || diagnose_advised(found) < 0)
-        return;
-    int judged = found->choice_sets > 0; /* on OOD labels */
-    json_t *table = page_table(p, "Ways to choose alpha.", columns, judged ? 7 : 5);
-    for (int rule = 0; rule < BANG_RULES; rule++) {
-        const bang_choice *choice = &found->choices[rule];
-        if (!choice->known)
-            continue;
-        json_t *row = page_row(p, table);
-        page_put(p, row, json_string(rule_titles[rule]));
-        page_put(p, row, json_string(rule_needs[rule]));
-        page_put(p, row, bang_json_number(choice->alpha));
-        page_put(p, row, bang_json_number(with->wse[choice->nearest].alpha));
-        page_put(p, row, page_estimate(&choice->id, 0));
-        if (judged) {
-            page_put(p, row, page_estimate(&choice->ood, 0));
-            page_put(p, row, page_estimate(&choice->cost, 0));
-        }
-    }
-    page_set(p, table, "decimals", judged ? json_pack("[nninnnn]", 3) : json_pack("[nninn]", 3));
-    page_note(
-        p, table, "Accuracies in per cent, at the measured alpha nearest to the rule's.%s%s",
-        judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
-        !judged            ? ""
-        : p->r->replicates ? ", with its interval; where that holds 0, the best may be better "
-                             "by chance alone."
-                           : ".");
-}
-
-static void add_balance(diagnose_page *p)
-{
-    static const char *const columns[] = {"set", "PM", "FM", "tau", "alpha"};
-    const bang_diagnosis *found = p->r->found;
-    json_t *table = page_table(p, "The alpha of balanced confidence, set by set.", columns,
-                               sizeof columns / sizeof *columns);
-    page_set(p, table, "groups",
-             json_pack("[[si][si][si]]", "", 1, "mean confidence, %", 2, "balance", 2));
-    page_set(p, table, "decimals", json_pack("[niiii]", 1, 1, 3, 3));
-    for (size_t i = 0; i < found->set_count; i++) {
-        const bang_set_diagnosis *set = &found->sets[i];
-        json_t *row = page_row(p, table);
-        page_put(p, row, page_set_name(p, i));
-        for (int m = 0; m < 2; m++)
-            page_put(
-                p, row,
-                page_percent(set->tally->of[set->member[m ? BANG_FINE : BANG_PRE]].confidence, 0));
-        page_put(p, row,
-                 set->balance.at_limit ? json_null() : bang_json_number(set->balance.temperature));
-        page_put(p, row,
-                 set->balance.at_limit ? json_null() : bang_json_number(set->balanced_alpha));
-    }
-    page_note(p, table,
-              "tau is the temperature at which FM is on average as confident as PM, and alpha = "
-              "1/(1 + tau): (1 \u2212 alpha) z_PM + alpha z_FM is then proportional to z_PM + "
-              "z_FM/tau, the sum of two equally confident models. Above tau = 1 the fine-tuned "
-              "model is the more confident one and gets less weight. No labels are used. It is an "
-              "ensemble's rule: for an average of weights it is a starting point, not a law.");
-}
-
-void page_advice(diagnose_page *p)
-{
-    const bang_diagnosis *found = p->r->found;
-    const bang_set_diagnosis *with = diagnose_with_averages(found);
-    int advised = diagnose_advised(found);
-    add_choices(p);
-    if (with && advised >= 0) {
-        json_t *facts = page_entry(p, "facts", "To write such an average"), *rows = json_array();
-        page_put(p, rows,
-                 json_pack("[so]", "by the rule",
-                           page_format("%s%s", rule_titles[advised],
-                                       isfinite(found->choices[advised].cost.value)
-                                           ? ", which costs least here of those without OOD labels"
-                                           : "")));
-        page_put(p, rows,
-                 json_pack("[so]", "command",
-                           page_format("bang average PM FM --alpha %g -o AM",
-                                       with->wse[found->choices[advised].nearest].alpha)));
-        page_set(p, facts, "rows", rows);
-    }
-    add_balance(p);
 }

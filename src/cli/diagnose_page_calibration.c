@@ -9,17 +9,6 @@ static const bang_member_tally *member_of(const bang_set_diagnosis *set, bang_ro
     return set->member[role] < 0 ? NULL : &set->tally->of[set->member[role]];
 }
 
-static double confidence_of(const bang_set_diagnosis *set, bang_role role)
-{
-    const bang_member_tally *member = member_of(set, role);
-    return member ? member->confidence : NAN;
-}
-
-static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->member[role] < 0 ? NAN : set->of[BANG_Q_ACCURACY + (int)role].value;
-}
-
 /* Both axes from and to full tens around all points. */
 static void add_limits(diagnose_page *p, json_t *chart, const json_t *list)
 {
@@ -61,8 +50,10 @@ static void add_scatter(diagnose_page *p)
             int exists = page_has_role(p, i, roles[m]);
             if (!page_is_labelled(p, i))
                 continue;
-            page_put(p, x, exists ? bang_json_number(accuracy_of(set, roles[m])) : json_null());
-            page_put(p, y, exists ? bang_json_number(confidence_of(set, roles[m])) : json_null());
+            page_put(p, x,
+                     exists ? bang_json_number(diagnose_accuracy(set, roles[m])) : json_null());
+            page_put(p, y,
+                     exists ? bang_json_number(diagnose_confidence(set, roles[m])) : json_null());
             any |= exists;
         }
         int *place = roles[m] == BANG_FINE ? &fine : roles[m] == BANG_FINE_SCALED ? &scaled : NULL;
@@ -151,7 +142,7 @@ static void add_error_row(diagnose_page *p, json_t *table, size_t i, bang_role r
     page_put(p, row, page_set_name(p, i));
     page_put(p, row, json_string(diagnose_role_title(role)));
     page_put(p, row, page_percent(member->confidence, 0));
-    page_put(p, row, page_percent(member->confidence - accuracy_of(set, role), PAGE_SIGN));
+    page_put(p, row, page_percent(member->confidence - diagnose_accuracy(set, role), PAGE_SIGN));
     for (int k = 0; k < 2; k++) {
         page_put(p, row, kinds[k] ? page_percent(kinds[k]->ece, 0) : json_null());
         page_put(p, row, kinds[k] ? page_percent(kinds[k]->mce, 0) : json_null());
@@ -216,13 +207,14 @@ static void add_temperatures(diagnose_page *p)
 {
     const bang_diagnosis *found = p->r->found;
     json_t *rows = json_array();
+    char text[32];
     for (int m = 0; m < 2; m++)
-        page_put(
-            p, rows,
-            json_pack("[so]", m ? "FM" : "PM",
-                      page_format("%.3f%s", found->temperature[m].temperature,
-                                  found->temperature[m].at_limit ? " (no minimum within the limits)"
-                                                                 : "")));
+        page_put(p, rows,
+                 json_pack(
+                     "[so]", m ? "FM" : "PM",
+                     page_format(
+                         "%s%s", diagnose_temperature(text, found->temperature[m].temperature),
+                         found->temperature[m].at_limit ? " (no minimum within the limits)" : "")));
     page_put(p, rows,
              json_pack("[so]", "from",
                        found->fitted
@@ -234,7 +226,8 @@ static void add_temperatures(diagnose_page *p)
                    "A calibrated model divides its logits by its temperature before the softmax; "
                    "no prediction changes. Above 1 a model becomes less sure, below 1 surer. %s",
                    page_labelled(p) > 1
-                       ? "The table shows whether temperatures from one set mend the others."
+                       ? "The table shows whether temperatures from one set mend the others; on "
+                         "the set they were fitted on they look better than on new samples of it."
                    : found->fitted ? "Fitted and judged on the same samples they look better than "
                                      "they would on others."
                                    : "");
@@ -245,7 +238,7 @@ static double gap_of(const diagnose_page *p, size_t i, bang_role role)
 {
     const bang_diagnosis *found = p->r->found;
     double confidence =
-        i == PAGE_MEAN ? found->ood_confidence[role] : confidence_of(&found->sets[i], role);
+        i == PAGE_MEAN ? found->ood_confidence[role] : diagnose_confidence(&found->sets[i], role);
     return confidence - page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value;
 }
 
@@ -297,7 +290,7 @@ static void add_confidences(diagnose_page *p)
                 continue;
             page_put(p, row,
                      page_has_role(p, i, (bang_role)role)
-                         ? page_percent(confidence_of(&found->sets[i], (bang_role)role), 0)
+                         ? page_percent(diagnose_confidence(&found->sets[i], (bang_role)role), 0)
                          : json_null());
         }
     }

@@ -75,12 +75,17 @@ static void add_curve_chart(diagnose_page *p, const diagnose_fit *curve)
     page_set(p, chart, "percent", json_true());
     page_set(p, chart, "x_percent", json_true());
     page_set(p, chart, "series", list);
-    page_note(p, chart,
-              "Each point is a fine-tuned model and its average with the pre-trained one. The "
-              "better the first, the better the second, on average as the curve says; a method "
-              "above the curve has an average that is better than its fine-tuned model explains. "
-              "The band is where %g %% of further pairs would lie.",
-              100 * p->r->level);
+    char band[PAGE_TEXT * 2] = "";
+    if (isfinite(curve->fit.residual_sd))
+        snprintf(band, sizeof band,
+                 " The band should hold %g %% of further pairs like these, at each x by itself.",
+                 100 * p->r->level);
+    page_note(
+        p, chart,
+        "Each point is a fine-tuned model and its average with the pre-trained one. The curve "
+        "says what average to expect of a fine-tuned model of that accuracy; a method above "
+        "it has an average that is better than its fine-tuned model explains.%s",
+        band);
 }
 
 static void add_curve_facts(diagnose_page *p, const diagnose_fit *curve)

@@ -261,13 +261,10 @@ void page_say_number(char out[PAGE_TEXT], double value, int decimals, int flags)
 {
     char digits[PAGE_TEXT];
     snprintf(digits, sizeof digits, "%.*f", decimals, fabs(value));
-    int is_zero = !strpbrk(digits, "123456789");
-    snprintf(out, PAGE_TEXT, "%s%s",
-             is_zero                    ? ""
-             : value < 0                ? MINUS
-             : (flags & PAGE_SIGN) != 0 ? "+"
-                                        : "",
-             digits);
+    /* What rounds to 0 keeps its sign where signs matter: [+0.0, +0.2] excludes 0. */
+    int is_zero = flags & PAGE_SIGN ? value == 0 : !strpbrk(digits, "123456789");
+    const char *sign = is_zero ? "" : value < 0 ? MINUS : flags & PAGE_SIGN ? "+" : "";
+    snprintf(out, PAGE_TEXT, "%s%s", sign, digits);
 }
 
 void page_say_percent(char out[PAGE_TEXT], double value, int flags)

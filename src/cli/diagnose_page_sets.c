@@ -58,16 +58,19 @@ static void add_accuracy_chart(diagnose_page *p)
                                : "");
 }
 
-/* Up to three differences side by side, each with its test; the first table explains them. */
-static void add_differences(diagnose_page *p, const char *title, const bang_quantity *wanted,
-                            const char *const *names, int is_first)
+enum { DIFFERENCES = 3 };
+
+/* Some differences side by side, each with its test; the first table explains them. 1 if any of
+ * them is known. */
+static int add_differences(diagnose_page *p, const char *title, const bang_quantity *wanted,
+                           const char *const *names, int is_first)
 {
-    const char *columns[1 + 2 * 3] = {"set"};
-    bang_quantity quantities[3];
+    const char *columns[1 + 2 * DIFFERENCES] = {"set"};
+    bang_quantity quantities[DIFFERENCES];
     size_t count = 0;
     json_t *groups = json_pack("[[si]]", "", 1);
-    for (size_t q = 0; q < 3; q++) {
-        if (!is_known(p, wanted[q]))
+    for (size_t q = 0; q < DIFFERENCES; q++) {
+        if (!names[q] || !is_known(p, wanted[q]))
             continue;
         columns[1 + 2 * count] = "points";
         columns[2 + 2 * count] = "p";
@@ -76,7 +79,7 @@ static void add_differences(diagnose_page *p, const char *title, const bang_quan
     }
     if (!count) {
         json_decref(groups);
-        return;
+        return 0;
     }
     json_t *table = page_table(p, title, columns, 1 + 2 * count);
     page_set(p, table, "groups", groups);
@@ -99,21 +102,36 @@ static void add_differences(diagnose_page *p, const char *title, const bang_quan
             p, table,
             "Differences of accuracies in percentage points. p is of McNemar's exact test on the "
             "samples that only one of the two gets right; it belongs to one set, so the mean has "
-            "none. A difference whose interval excludes 0 is called real, any other may be "
-            "chance.");
+            "none. A difference is called real when its interval excludes 0 and p is at most %.3g; "
+            "any other may be chance. Many comparisons are made on this page, and none is "
+            "corrected for that.",
+            1 - p->r->level);
+    return 1;
 }
 
 void page_accuracy(diagnose_page *p)
 {
-    static const bang_quantity first[] = {BANG_Q_AVG_PRE, BANG_Q_AVG_FINE, BANG_Q_AVG_OSE};
-    static const bang_quantity more[] = {BANG_Q_FINE_PRE, BANG_Q_SCALED_OSE, BANG_Q_AVG_SCALED};
-    static const char *const first_names[] = {"AM \u2212 PM", "AM \u2212 FM", "AM \u2212 OSE"};
-    static const char *const more_names[] = {"FM \u2212 PM", "calibrated OSE \u2212 OSE",
-                                             "AM \u2212 calibrated OSE"};
+    static const struct {
+        const char *title;
+        bang_quantity quantities[DIFFERENCES];
+        const char *names[DIFFERENCES];
+    } tables[] = {
+        {"What the average gains.",
+         {BANG_Q_AVG_PRE, BANG_Q_AVG_FINE, BANG_Q_AVG_OSE},
+         {"AM \u2212 PM", "AM \u2212 FM", "AM \u2212 OSE"}},
+        {"What fine-tuning and the ensemble of outputs gain.",
+         {BANG_Q_FINE_PRE, BANG_Q_OSE_PRE, BANG_Q_OSE_FINE},
+         {"FM \u2212 PM", "OSE \u2212 PM", "OSE \u2212 FM"}},
+        {"What calibration changes.",
+         {BANG_Q_SCALED_OSE, BANG_Q_AVG_SCALED, BANG_Q_AVG_SCALED},
+         {"calibrated OSE \u2212 OSE", "AM \u2212 calibrated OSE", NULL}},
+    };
+    int shown = 0;
     add_accuracies(p);
     add_accuracy_chart(p);
-    add_differences(p, "What the average gains.", first, first_names, 1);
-    add_differences(p, "What fine-tuning and calibration gain.", more, more_names, 0);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        shown +=
+            add_differences(p, tables[t].title, tables[t].quantities, tables[t].names, shown == 0);
     if (p->r->replicates)
         page_paragraph(p,
                        "Intervals hold %g %% of %zu resamples of each set (bootstrap). All models "

@@ -48,13 +48,18 @@ static int is_judged(const diagnose_page *p, size_t i)
     return page_is_labelled(p, i) && (found->ood_count == 0 || i != found->id);
 }
 
-/* The first of them. */
+/* The only one of them, or NULL. */
 static const bang_set_diagnosis *only_judged(const diagnose_page *p)
 {
-    size_t i = 0;
-    while (!is_judged(p, i))
-        i++;
-    return &p->r->found->sets[i];
+    const bang_set_diagnosis *only = NULL;
+    for (size_t i = 0; i < p->r->found->set_count; i++) {
+        if (!is_judged(p, i))
+            continue;
+        if (only)
+            return NULL;
+        only = &p->r->found->sets[i];
+    }
+    return only;
 }
 
 /* How many of them there are, and how many have an average. */
@@ -112,10 +117,10 @@ static json_t *claim_of(const diagnose_page *p, const char *who, const char *doe
 static void add_rule(bang_text *because, const diagnose_page *p, const char *what)
 {
     if (p->r->replicates)
-        bang_text_add(because,
-                      " Decided by whether the %g %% interval of %s excludes\u00a00, and of a "
-                      "single set McNemar's test agrees.",
-                      100 * p->r->level, what);
+        bang_text_add(because, " Decided by whether the %g %% interval of %s excludes\u00a00%s.",
+                      100 * p->r->level, what,
+                      only_judged(p) ? " and McNemar's test agrees"
+                                     : "; on a set McNemar's test has to agree");
     else
         bang_text_add(because, " Not decided: no intervals were computed.");
 }
@@ -125,7 +130,8 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
 {
     judge j = {.p = p};
     bang_text because = {0};
-    char avg[PAGE_TEXT], pre[PAGE_TEXT], fine[PAGE_TEXT], gain[PAGE_TEXT];
+    char avg[PAGE_TEXT], pre[PAGE_TEXT], fine[PAGE_TEXT], over_pre[PAGE_TEXT], over_fine[PAGE_TEXT],
+        over_both[PAGE_TEXT];
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (is_judged(p, i))
             count_side(&j, diagnose_beats_both(&p->r->found->sets[i], p->r->found->sets[i].of,
@@ -133,16 +139,18 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
     page_say_percent(avg, of[BANG_Q_ACCURACY + BANG_AVG].value, 0);
     page_say_percent(pre, of[BANG_Q_ACCURACY + BANG_PRE].value, 0);
     page_say_percent(fine, of[BANG_Q_ACCURACY + BANG_FINE].value, 0);
-    page_say(gain, &of[BANG_Q_ALL], PAGE_SIGN);
+    page_say(over_pre, &of[BANG_Q_AVG_PRE], PAGE_SIGN);
+    page_say(over_fine, &of[BANG_Q_AVG_FINE], PAGE_SIGN);
+    page_say(over_both, &of[BANG_Q_ALL], PAGE_SIGN);
     bang_text_add(&because,
-                  "%s %s %% against PM %s %% and FM %s %%: %s points over the better of the two%s.",
-                  third_of(p, 1), avg, pre, fine, gain, j.sets > 1 ? ", set by set" : "");
+                  "%s %s %%: %s points to PM (%s %%), %s to FM (%s %%), %s to the better of the "
+                  "two%s.",
+                  third_of(p, 1), avg, over_pre, pre, over_fine, fine, over_both,
+                  j.sets > 1 ? ", set by set" : "");
     add_sets(&because, &j, "Real");
-    add_rule(&because, p, "the differences to each");
+    add_rule(&because, p, "the difference to each model");
     add_verdict(p, claim_of(p, third_of(p, 0), "beats both models"),
-                holds_by(&j, diagnose_beats_both(p->r->found->ood_count ? NULL : only_judged(p), of,
-                                                 p->r->level)),
-                &because);
+                holds_by(&j, diagnose_beats_both(only_judged(p), of, p->r->level)), &because);
 }
 
 static int side_of_counts(const diagnose_page *p, size_t corrected, size_t broken)
@@ -168,9 +176,9 @@ static void judge_corrections(diagnose_page *p)
     }
     page_say_p(chance, bang_mcnemar_test(corrected, broken).p);
     bang_text_add(&because,
-                  "Right where PM and FM are both wrong (FFT): %zu samples; wrong where both are "
+                  "Right where PM and FM are both wrong (FFT): %zu sample%s; wrong where both are "
                   "right (TTF): %zu.",
-                  corrected, broken);
+                  corrected, corrected == 1 ? "" : "s", broken);
     add_sets(&because, &j, "More FFT than TTF beyond chance");
     bang_text_add(&because,
                   " Decided by the exact sign test (McNemar): p\u00a0%s%s, to be below\u00a0%.3g.",
@@ -182,11 +190,6 @@ static void judge_corrections(diagnose_page *p)
                 holds_by(&j, side_of_counts(p, corrected, broken)), &because);
 }
 
-static double confidence_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->member[role] < 0 ? NAN : set->tally->of[set->member[role]].confidence;
-}
-
 /* 1 if it is over-confident by something worth mending. */
 static int judge_confidence(diagnose_page *p, const bang_estimate *of)
 {
@@ -194,14 +197,14 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     const bang_estimate *accuracy = &of[BANG_Q_ACCURACY + BANG_FINE];
     const bang_set_diagnosis *id = &found->sets[found->id];
     double confidence =
-        found->ood_count ? found->ood_confidence[BANG_FINE] : confidence_of(id, BANG_FINE);
+        found->ood_count ? found->ood_confidence[BANG_FINE] : diagnose_confidence(id, BANG_FINE);
     judge j = {.p = p};
     bang_text because = {0};
     char mean[PAGE_TEXT], right[PAGE_TEXT], gap[PAGE_TEXT];
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i))
             count_side(&j,
-                       diagnose_confidence_side(confidence_of(&found->sets[i], BANG_FINE),
+                       diagnose_confidence_side(diagnose_confidence(&found->sets[i], BANG_FINE),
                                                 &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
     page_say_percent(mean, confidence, 0);
     page_say(right, accuracy, 0);
@@ -209,9 +212,7 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     bang_text_add(&because, "Mean confidence %s %%, accuracy %s %%: a gap of %s points", mean,
                   right, gap);
     if (found->ood_count && page_is_labelled(p, found->id)) {
-        page_say_percent(gap,
-                         confidence_of(id, BANG_FINE) - id->of[BANG_Q_ACCURACY + BANG_FINE].value,
-                         PAGE_SIGN);
+        page_say_percent(gap, diagnose_gap(id, BANG_FINE), PAGE_SIGN);
         bang_text_add(&because, " (%s in distribution)", gap);
     }
     bang_text_add(&because, ".");
@@ -281,6 +282,7 @@ static void judge_spaces(diagnose_page *p)
     const bang_diagnosis *found = p->r->found;
     const bang_estimate *gain =
         page_value(p, found->ood_count ? PAGE_MEAN : found->id, BANG_Q_AVG_OSE);
+    const bang_set_diagnosis *only = only_judged(p);
     judge j = {.p = p};
     bang_text because = {0};
     char text[PAGE_TEXT];
@@ -299,11 +301,9 @@ static void judge_spaces(diagnose_page *p)
         add_sets(&because, &j, "Really better");
         add_rule(&because, p, "the difference");
     }
-    add_verdict(
-        p, claim_of(p, "Averaging weights", "beats averaging outputs"),
-        holds_by(&j, side_of(p, gain,
-                             found->ood_count ? NAN : diagnose_p(only_judged(p), BANG_Q_AVG_OSE))),
-        &because);
+    add_verdict(p, claim_of(p, "Averaging weights", "beats averaging outputs"),
+                holds_by(&j, side_of(p, gain, only ? diagnose_p(only, BANG_Q_AVG_OSE) : NAN)),
+                &because);
 }
 
 void page_verdicts(diagnose_page *p)

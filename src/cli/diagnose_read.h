@@ -47,9 +47,10 @@ typedef struct diagnose_tables {
 /* Opens them; -1 if something is wrong. The caller releases out in any case, and keeps paths. */
 int diagnose_tables_open(diagnose_tables *out, const char *const *paths, size_t count, cli *c);
 void diagnose_tables_release(diagnose_tables *tables);
-/* Looks into those that were opened: numbers that are not finite, probabilities. */
+/* Looks into those that were opened: numbers that are not finite, probabilities. labels, (rows), or
+ * NULL: which rows are left out. */
 int diagnose_tables_check(const diagnose_tables *tables, const bang_class_outputs *columns,
-                          int probabilities, cli *c);
+                          const bang_label *labels, const diagnose_input_options *options, cli *c);
 
 /* Labels of the rows of tables, as classes: *out, (rows), which the caller frees. subset NULL: it
  * could not be read, and labels are not numbered, as if the tables are none. -1 if something is

@@ -40,11 +40,6 @@ static void print_line(const diagnose_result *r, const bang_estimate *of, double
     printf("  %6s %6s\n", diagnose_points(pre, gap_pre), diagnose_points(fine, gap_fine));
 }
 
-static double gap_of(const bang_set_diagnosis *set, bang_role role)
-{
-    return set->tally->of[set->member[role]].confidence - set->of[BANG_Q_ACCURACY + role].value;
-}
-
 static void print_set_name(const bang_diagnosis *d, size_t index, size_t width)
 {
     static const char mark[] = " (ID)";
@@ -156,7 +151,8 @@ void diagnose_print_sets(const diagnose_result *r)
         if (!set->tally->labelled)
             continue;
         print_set_name(d, i, width);
-        print_line(r, set->of, gap_of(set, BANG_PRE), gap_of(set, BANG_FINE), !set->has_average);
+        print_line(r, set->of, diagnose_gap(set, BANG_PRE), diagnose_gap(set, BANG_FINE),
+                   !set->has_average);
         without += !set->has_average;
         without_ood += i != d->id && !set->has_average;
     }
@@ -189,15 +185,17 @@ static void add_temperatures(bang_text *out, const bang_diagnosis *d)
         bang_text_add(out, ", fitted on %s", d->sets[d->fitted_on].name);
     else
         bang_text_add(out, " as given");
+    char text[32];
     for (int i = 0; i < 2; i++)
-        bang_text_add(out, "%s %s %.3f%s", i ? "," : ":", i ? "FM" : "PM",
-                      d->temperature[i].temperature,
+        bang_text_add(out, "%s %s %s%s", i ? "," : ":", i ? "FM" : "PM",
+                      diagnose_temperature(text, d->temperature[i].temperature),
                       d->temperature[i].at_limit ? " (at the limit)" : "");
     bang_text_add(out, !d->fitted ? "\n"
                        : d->set_count == 1
                            ? "; above 1: over-confident. What is "
                              "calibrated is judged here on the set it was fitted on\n"
-                           : "; above 1: over-confident there\n");
+                           : "; above 1: over-confident there, where what is calibrated looks "
+                             "better than on new samples\n");
 }
 
 /* At which weight of FM both models weigh the same: no labels needed. */
@@ -208,20 +206,17 @@ static void add_balance(bang_text *out, const bang_diagnosis *d)
         const bang_set_diagnosis *set = &d->sets[i];
         bang_text_add(out, "%s%s%s%.2f%s", i ? "; " : "", d->set_count > 1 ? set->name : "",
                       d->set_count > 1 ? " " : "", set->balanced_alpha,
-                      set->balance.at_limit ? " or beyond" : "");
+                      set->balance.at_limit ? " (the limit)" : "");
     }
     bang_text_add(out, "\n");
 }
-
-/* Nothing is said about an alpha that is farther than this from all that were measured. */
-static const double nearest_most = 0.1;
 
 /* several: there are sets other than the ID set. */
 static void print_rule(const bang_choice *c, const char *title, double nearest, int several)
 {
     char range[64], cost[32], cost_range[64];
     printf("%-30s %7.2f", title, c->alpha);
-    if (fabs(nearest - c->alpha) > nearest_most + 1e-9) {
+    if (fabs(nearest - c->alpha) > DIAGNOSE_NEAREST_MOST) {
         printf("     none\n");
         return;
     }
@@ -279,7 +274,9 @@ void diagnose_print_alpha(const diagnose_result *r)
     if (!with || advised < 0)
         return;
     if (several) {
-        puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points");
+        puts("\nWhich alpha; the cost is what the OOD accuracy lacks to the best one, in points. "
+             "The "
+             "best\nis chosen with OOD labels; intervals hold all chosen alphas fixed");
         printf("%-30s %7s %8s%8s%8s  %-14s%7s\n", "by", "alpha", "nearest", "ID", "OOD", "interval",
                "cost");
     } else {

@@ -73,19 +73,20 @@ void diagnose_tables_release(diagnose_tables *tables)
 }
 
 int diagnose_tables_check(const diagnose_tables *tables, const bang_class_outputs *columns,
-                          int probabilities, cli *c)
+                          const bang_label *labels, const diagnose_input_options *options, cli *c)
 {
     int rc = 0;
     for (size_t i = 0; i < tables->count; i++) {
         bang_error err = {0};
         if (!tables->items[i])
             continue;
-        bang_logits logits = {bang_npy_table_get(tables->items[i]), probabilities, NULL};
+        bang_logits logits = {bang_npy_table_get(tables->items[i]), options->probabilities, NULL};
         if (logits.table->columns == tables->outputs)
             logits.columns = columns;
         if (logits.table->rows == 0 || logits.table->columns == 0)
             continue; /* was said */
-        if (bang_logits_check(&logits, &err) < 0) {
+        int numbered = labels && logits.table->rows == tables->rows;
+        if (bang_logits_check(&logits, numbered ? labels : NULL, options->logits, &err) < 0) {
             cli_problem(c, "%s", err.message);
             rc = -1;
         }

@@ -98,6 +98,13 @@ static void print_estimate(const char *title, const bang_estimate *e, const char
         printf(" %-16s  %-*s", diagnose_range(range, e), width, verdict);
 }
 
+/* Without an average these are others once more, or none. */
+static int is_twice(int q)
+{
+    return q == BANG_Q_AVG_OSE || q == BANG_Q_AVG_SCALED || q == BANG_Q_OSE_PRE ||
+           q == BANG_Q_OSE_FINE;
+}
+
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
 static void print_differences(const diagnose_result *r, const bang_set_diagnosis *set)
 {
@@ -109,7 +116,7 @@ static void print_differences(const diagnose_result *r, const bang_set_diagnosis
         bang_mcnemar test;
         bang_quantity_roles((bang_quantity)q, &first, &second);
         if (diagnose_mcnemar(&test, set, (bang_quantity)q) < 0 ||
-            (!set->has_average && (q == BANG_Q_AVG_OSE || q == BANG_Q_AVG_SCALED)))
+            (!set->has_average && is_twice(q)))
             continue;
         /* without an average the OSE takes its place, and bears its own name */
         snprintf(title, sizeof title, "%s - %s",
@@ -265,6 +272,28 @@ static void print_alphas(const diagnose_result *r, const bang_set_diagnosis *set
     }
 }
 
+/* The two at the same alpha, as print_differences has it. */
+static void print_spaces(const diagnose_result *r, const bang_set_diagnosis *set)
+{
+    int any = 0;
+    for (size_t i = 0; i < set->wse_count; i++) {
+        const bang_alpha_score *s = &set->wse[i];
+        const bang_mcnemar *test = &s->against_ose;
+        char title[80];
+        /* at the ends both are the same model; else the OSE alone is among the differences */
+        if (!r->ose_count || isnan(s->minus_ose.value) || s->alpha == 0 || s->alpha == 1)
+            continue;
+        if (!any++)
+            printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Weights - outputs", "points",
+                   "", "", "only 1st", "only 2nd", "McNemar's p");
+        snprintf(title, sizeof title, "at alpha %g", s->alpha);
+        print_estimate(title, &s->minus_ose, diagnose_verdict(&s->minus_ose, test->p, r->level),
+                       13);
+        printf("  %8zu  %8zu  ", test->b, test->c);
+        print_p(test->p);
+    }
+}
+
 static void print_title(const diagnose_result *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
@@ -301,6 +330,7 @@ static void print_set(const diagnose_result *r, size_t index)
     }
     print_diversity(set);
     print_alphas(r, set);
+    print_spaces(r, set);
     if (r->by_class && set->tally->labelled)
         diagnose_print_classes(r, index);
     if (r->listed && set->tally->labelled)

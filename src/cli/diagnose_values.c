@@ -5,19 +5,19 @@
 
 #include "diagnose.h"
 
-static double accuracy_of(const bang_set_diagnosis *set, bang_role role)
+double diagnose_accuracy(const bang_set_diagnosis *set, bang_role role)
 {
     return set->of[BANG_Q_ACCURACY + role].value;
 }
 
-static double confidence_of(const bang_set_diagnosis *set, bang_role role)
+double diagnose_confidence(const bang_set_diagnosis *set, bang_role role)
 {
-    return set->tally->of[set->member[role]].confidence;
+    return set->member[role] < 0 ? NAN : set->tally->of[set->member[role]].confidence;
 }
 
-static double gap_of(const bang_set_diagnosis *set, bang_role role)
+double diagnose_gap(const bang_set_diagnosis *set, bang_role role)
 {
-    return confidence_of(set, role) - accuracy_of(set, role);
+    return diagnose_confidence(set, role) - diagnose_accuracy(set, role);
 }
 
 static double ece_of(const bang_set_diagnosis *set, bang_role role)
@@ -61,9 +61,9 @@ static double brier_of(const bang_set_diagnosis *set, bang_role role)
 }
 
 const diagnose_measure diagnose_measures[] = {
-    {"accuracy", BANG_ROLES, accuracy_of},
-    {"confidence", BANG_ROLES, confidence_of},
-    {"gap", BANG_ROLES, gap_of},
+    {"accuracy", BANG_ROLES, diagnose_accuracy},
+    {"confidence", BANG_ROLES, diagnose_confidence},
+    {"gap", BANG_ROLES, diagnose_gap},
     {"ece", BANG_ROLES, ece_of},
     {"mce", BANG_ROLES, mce_of},
     {"rms", BANG_ROLES, rms_of},
@@ -92,6 +92,20 @@ double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang
         return NAN;
     size_t right = t->class_right[class * t->member_count + (size_t)set->member[role]];
     return (double)right / (double)t->class_rows[class];
+}
+
+const char *diagnose_ood_average(const bang_diagnosis *found)
+{
+    size_t given = 0;
+    for (size_t i = 0; i < found->set_count; i++)
+        given += i != found->id && found->sets[i].tally->labelled && found->sets[i].has_average;
+    return given == 0 ? "ose" : given == found->ood_count ? "given" : "mixed";
+}
+
+const char *diagnose_temperature(char out[32], double temperature)
+{
+    snprintf(out, 32, temperature >= 0.1 && temperature < 1e4 ? "%.3f" : "%.4g", temperature);
+    return out;
 }
 
 const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found)

@@ -187,8 +187,7 @@ static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
         const bang_set_diagnosis *set = &d->sets[i];
         if (set->tally->labelled)
             continue;
-        double pre = set->tally->of[set->member[BANG_PRE]].confidence;
-        double fine = set->tally->of[set->member[BANG_FINE]].confidence;
+        double pre = diagnose_confidence(set, BANG_PRE), fine = diagnose_confidence(set, BANG_FINE);
         bang_text_add(out,
                       "On %s, FM is %s confident %s PM (%.1f against %.1f %%); both weigh the "
                       "same at alpha %.2f%s. Without labels accuracy is not known.\n",
@@ -197,7 +196,7 @@ static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
                       : fine < pre ? "less"
                                    : "as",
                       fine == pre ? "as" : "than", 100 * fine, 100 * pre, set->balanced_alpha,
-                      set->balance.at_limit ? " or beyond" : "");
+                      set->balance.at_limit ? " (the limit)" : "");
     }
 }
 

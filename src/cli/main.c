@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +63,8 @@ static int run(int argc, char **argv)
  * bytes are missing. */
 int main(int argc, char **argv)
 {
+    /* A limit on the size of files is then an error of writing like any other. */
+    signal(SIGXFSZ, SIG_IGN);
     int status = run(argc, argv);
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
         fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");

@@ -69,11 +69,33 @@ void networks_release(networks *n)
     *n = (networks){0};
 }
 
+static int same_place(const struct stat *one, const struct stat *two)
+{
+    return one->st_dev == two->st_dev && one->st_ino == two->st_ino;
+}
+
+/* The folder of a path, "." if it names none; the caller frees it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 int same_file(const char *a, const char *b)
 {
     struct stat one, two;
-    return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
+    int has_one = stat(a, &one) == 0, has_two = stat(b, &two) == 0;
+    if (has_one || has_two)
+        return has_one && has_two && same_place(&one, &two);
+    const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+    if (strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) != 0)
+        return 0;
+    char *of_a = folder_of(a), *of_b = folder_of(b);
+    int same =
+        of_a && of_b && stat(of_a, &one) == 0 && stat(of_b, &two) == 0 && same_place(&one, &two);
+    free(of_a);
+    free(of_b);
+    return same;
 }
 
 void check_output(cli *c, const char *option, const char *path)

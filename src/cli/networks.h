@@ -60,7 +60,8 @@ int forward_accuracy(double *accuracy, const bang_mlp *mlp, const inputs *in, co
 
 /* Says through c if a file cannot be written there. */
 void check_output(cli *c, const char *option, const char *path);
-/* 1 if both are there and one file, however they are spelled or linked. */
+/* 1 if both are one file, however they are spelled or linked; of two that are not there, if they
+ * would be one. */
 int same_file(const char *a, const char *b);
 
 #endif

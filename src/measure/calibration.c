@@ -100,58 +100,77 @@ static size_t start_of(size_t b, size_t bins, size_t n)
     return b * (n / bins) + (b < longer ? b : longer);
 }
 
-/* Cuts bins first .. last - 1, whose samples are in their places as a whole, apart. */
-static void cut(double *values, size_t n, size_t bins, size_t first, size_t last)
+/* Cuts bins first .. last - 1, whose samples are in their places as a whole, apart; start (bins +
+ * 1) says where they begin. */
+static void cut(double *values, const size_t *start, size_t first, size_t last)
 {
     while (last - first > 1) {
-        size_t middle = first + (last - first) / 2, begin = start_of(first, bins, n);
-        size_t at = start_of(middle, bins, n), end = start_of(last, bins, n);
-        if (at > begin && at < end)
-            select_rank(values + begin, end - begin, at - begin);
-        cut(values, n, bins, first, middle);
+        size_t middle = first + (last - first) / 2, begin = start[first];
+        if (start[middle] > begin && start[middle] < start[last])
+            select_rank(values + begin, start[last] - begin, start[middle] - begin);
+        cut(values, start, first, middle);
         first = middle;
     }
 }
 
-/* Fills everything but the accuracy. The confidences are summed as whole multiples of 2^-63 in
+/* What is known of the samples of a bin. Confidences are summed as whole multiples of 2^-62 in
  * 128 bits: no order of them gives another sum. */
-static void sum_bin(bang_bin *bin, const double *values, size_t n)
+struct content {
+    uint64_t low, high;
+    size_t right;
+    double least, most;
+    int wild; /* one is no confidence */
+};
+
+static inline void add(struct content *to, double value)
 {
-    *bin = (bang_bin){n, NAN, NAN, NAN, NAN};
-    if (n == 0)
+    double confidence = fabs(value);
+    if (!(confidence < 2)) {
+        to->wild = 1;
         return;
-    uint64_t low = 0, high = 0;
-    double least = fabs(values[0]), most = least;
-    int sane = 1;
-    for (size_t i = 0; i < n; i++) {
-        double confidence = fabs(values[i]);
-        if (!(confidence < 2)) {
-            sane = 0;
-            continue;
-        }
-        uint64_t units = (uint64_t)(confidence * 0x1p63);
-        low += units;
-        high += low < units;
-        least = confidence < least ? confidence : least;
-        most = confidence > most ? confidence : most;
     }
-    if (sane)
-        bin->confidence = ((double)high * 0x1p64 + (double)low) * 0x1p-63 / (double)n;
-    bin->low = least;
-    bin->high = most;
+    uint64_t units = (uint64_t)(int64_t)(confidence * 0x1p62);
+    to->low += units;
+    to->high += to->low < units;
+    to->right += !signbit(value);
+    to->least = confidence < to->least ? confidence : to->least;
+    to->most = confidence > to->most ? confidence : to->most;
 }
 
-/* The right ones, but those of confidences that are not this bin's alone. */
-static double own_right(const bang_bin *bin, const double *values, int low_shared, int high_shared)
+/* Of so many equal slices of 0..1 few hold a cut: only samples in these need to be in order. The
+ * last one is for 1 itself. */
+enum { SLICES = 4096, IS_CUT = UINT16_MAX };
+_Static_assert((int)BANG_BINS_MAX < (int)IS_CUT, "a bin has a number");
+
+static inline size_t slice_of(double value)
 {
-    size_t right = 0;
-    for (size_t i = 0; i < bin->count; i++) {
-        double confidence = fabs(values[i]);
-        int shared =
-            (low_shared && confidence == bin->low) || (high_shared && confidence == bin->high);
-        right += !signbit(values[i]) && !shared;
+    double confidence = fabs(value);
+    return confidence < 1 ? (size_t)(int)(confidence * SLICES) : SLICES;
+}
+
+/* The bin of every slice that lies in one. start becomes where the bins begin among the samples of
+ * the others, which have cuts. */
+static void place_slices(uint16_t home[SLICES + 1], size_t *start, size_t bins,
+                         const double *values, size_t n)
+{
+    size_t held[SLICES + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        held[slice_of(values[i])]++;
+    size_t bin = 0, before = 0, kept = 0; /* kept: of those before in slices with cuts */
+    start[0] = 0;
+    for (size_t slice = 0; slice <= SLICES; slice++) {
+        size_t end = before + held[slice], next;
+        int is_cut = 0;
+        for (; bin + 1 < bins && (next = start_of(bin + 1, bins, n)) < end; bin++) {
+            start[bin + 1] = kept + (next - before);
+            is_cut |= next > before;
+        }
+        home[slice] = is_cut ? IS_CUT : (uint16_t)bin;
+        kept += is_cut ? held[slice] : 0;
+        before = end;
     }
-    return (double)right;
+    for (; bin < bins; bin++)
+        start[bin + 1] = kept;
 }
 
 struct ties {
@@ -169,47 +188,61 @@ static struct ties count_ties(const double *values, size_t n, double confidence)
     return ties;
 }
 
-/* Adds to each of bins first .. last its share of the right ones among the samples of one
- * confidence that they have in common; values (samples of these bins). */
-static void share(bang_bin *bins, size_t first, size_t last, const double *values)
+/* Bins first .. last have samples of one confidence in common: each of them gets its share of the
+ * right ones, as accuracy, and has no others of them. */
+static void share(bang_bin *bins, struct content *of, size_t first, size_t last,
+                  const double *values, const size_t *start)
 {
     double confidence = bins[first].high;
-    struct ties all = {0, 0};
-    for (size_t b = first, at = 0; b <= last; at += bins[b++].count) {
-        struct ties here = count_ties(values + at, bins[b].count, confidence);
-        all.count += here.count;
-        all.right += here.right;
+    struct ties all = count_ties(values + start[first], start[last + 1] - start[first], confidence);
+    for (size_t b = first; b <= last; b++) {
+        struct ties here = count_ties(values + start[b], start[b + 1] - start[b], confidence);
+        bins[b].accuracy += (double)here.count * ((double)all.right / (double)all.count);
+        of[b].right -= here.right;
     }
-    for (size_t b = first, at = 0; b <= last; at += bins[b++].count) {
-        size_t here = count_ties(values + at, bins[b].count, confidence).count;
-        bins[b].accuracy += (double)here * ((double)all.right / (double)all.count);
-    }
+}
+
+/* Everything but the accuracy. */
+static bang_bin bin_with(const struct content *of, size_t count)
+{
+    if (count == 0)
+        return (bang_bin){0, NAN, NAN, NAN, NAN};
+    double sum = ((double)of->high * 0x1p64 + (double)of->low) * 0x1p-62;
+    return (bang_bin){count, of->wild ? (double)NAN : sum / (double)count, 0, of->least, of->most};
 }
 
 void bang_bins_equal_mass(bang_bin *bins, size_t count, double *confidence, size_t n)
 {
-    cut(confidence, n, count, 0, count);
+    uint16_t home[SLICES + 1];
+    size_t start[BANG_BINS_MAX + 1], kept = 0;
+    struct content of[BANG_BINS_MAX];
+    for (size_t b = 0; b < count; b++)
+        of[b] = (struct content){.least = INFINITY, .most = -INFINITY};
+    place_slices(home, start, count, confidence, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t bin = home[slice_of(confidence[i])];
+        if (bin == IS_CUT)
+            swap(&confidence[kept++], &confidence[i]);
+        else
+            add(&of[bin], confidence[i]);
+    }
+    cut(confidence, start, 0, count);
     for (size_t b = 0; b < count; b++) {
-        size_t start = start_of(b, count, n);
-        sum_bin(&bins[b], confidence + start, start_of(b + 1, count, n) - start);
+        for (size_t i = start[b]; i < start[b + 1]; i++)
+            add(&of[b], confidence[i]);
+        bins[b] = bin_with(&of[b], start_of(b + 1, count, n) - start_of(b, count, n));
     }
     size_t filled = n < count ? n : count;
-    for (size_t b = 0; b < filled; b++) {
-        int low_shared = b > 0 && bins[b - 1].high == bins[b].low;
-        int high_shared = b + 1 < filled && bins[b + 1].low == bins[b].high;
-        bins[b].accuracy =
-            own_right(&bins[b], confidence + start_of(b, count, n), low_shared, high_shared);
-    }
     for (size_t b = 0; b + 1 < filled;) {
         size_t last = b;
         while (last + 1 < filled && bins[last + 1].low == bins[b].high)
             last++;
         if (last > b)
-            share(bins, b, last, confidence + start_of(b, count, n));
+            share(bins, of, b, last, confidence, start);
         b = last > b ? last : b + 1; /* what the last one begins, another run may end */
     }
     for (size_t b = 0; b < filled; b++)
-        bins[b].accuracy /= (double)bins[b].count;
+        bins[b].accuracy = (bins[b].accuracy + (double)of[b].right) / (double)bins[b].count;
 }
 
 void bang_calibration_of(bang_calibration *out, const bang_bin *bins, size_t count)

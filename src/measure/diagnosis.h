@@ -14,7 +14,8 @@ typedef struct diagnosis_members {
     int wse[BANG_ALPHAS_MAX + 2];      /* of the averages with alpha 0 and 1, ascending */
     double alpha[BANG_ALPHAS_MAX + 2]; /* theirs */
     size_t wse_count;
-    int ose[BANG_ALPHAS_MAX]; /* of the further OSEs */
+    int ose[BANG_ALPHAS_MAX];        /* of the further OSEs */
+    int beside[BANG_ALPHAS_MAX + 2]; /* the OSE at the alpha of wse, or -1 */
 } diagnosis_members;
 
 typedef struct diagnosis_run {
@@ -54,6 +55,8 @@ void bang_joint_of_roles(diagnosis_joint *out, const bang_set_diagnosis *set);
 void bang_joint_quantities(double out[BANG_QUANTITIES], const diagnosis_joint *joint,
                            const size_t *counts, int scaled);
 
+/* Of two members of a tally; b: only the first is right. NaN where one is -1, or without labels. */
+bang_mcnemar bang_members_mcnemar(const bang_tally *tally, int first, int second);
 void bang_diagnosis_diversity(bang_set_diagnosis *set);
 
 /* diagnosis_bootstrap.c: all intervals but those of the choices. */

@@ -20,7 +20,8 @@ int bang_diagnosis_is_choice_set(const bang_diagnosis *d, size_t set)
     return set != d->id && d->sets[set].tally->labelled && d->sets[set].wse_count > 0;
 }
 
-static bang_alpha_score score_of(const bang_tally *tally, int m, double alpha)
+/* beside: the OSE at the same alpha, or -1. */
+static bang_alpha_score score_of(const bang_tally *tally, int m, double alpha, int beside)
 {
     const bang_member_tally *of = &tally->of[m];
     bang_alpha_score score = {
@@ -29,7 +30,12 @@ static bang_alpha_score score_of(const bang_tally *tally, int m, double alpha)
         .confidence = of->confidence,
         .nll = of->nll,
         .ece = NAN,
+        .minus_ose = nothing,
+        .against_ose = bang_members_mcnemar(tally, m, beside),
     };
+    if (tally->labelled && beside >= 0)
+        score.minus_ose.value =
+            ((double)of->right - (double)tally->of[beside].right) / (double)tally->counted;
     if (tally->labelled) {
         bang_calibration calibration;
         bang_calibration_of(&calibration, of->width, (size_t)tally->bins);
@@ -44,9 +50,9 @@ void bang_diagnosis_alpha_scores(bang_set_diagnosis *set, const diagnosis_member
 {
     set->wse_count = members->wse_count;
     for (size_t i = 0; i < members->wse_count; i++)
-        set->wse[i] = score_of(set->tally, members->wse[i], members->alpha[i]);
+        set->wse[i] = score_of(set->tally, members->wse[i], members->alpha[i], members->beside[i]);
     for (size_t i = 0; i < options->ose_count; i++)
-        set->ose[i] = score_of(set->tally, members->ose[i], options->ose_alphas[i]);
+        set->ose[i] = score_of(set->tally, members->ose[i], options->ose_alphas[i], -1);
 }
 
 /* Of average i over the choice sets; NaN without any. */

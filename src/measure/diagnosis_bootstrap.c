@@ -7,6 +7,7 @@
  *
  *     differences and groups     PM, FM, AM, OSE and the calibrated OSE: at most 32 kinds
  *     accuracy of one member     right or wrong: one binomial number
+ *     average less OSE           only one of the two, or the other, is right: three kinds
  *     costs of chosen alphas     the at most five that the rules choose: at most 32 kinds
  *
  * So patterns are collapsed to these, each drawn from a stream of its own; every interval has
@@ -26,8 +27,9 @@
 /* A task is this many replicates: some milliseconds. */
 enum { CHUNK = 512 };
 
-/* What is drawn: the roles, the chosen alphas, or ONE + m: member m alone. */
-enum { ROLES, CHOSEN, ONE };
+/* What is drawn: the roles, the chosen alphas, or ONE + m: member m alone, or TWO + i: average i
+ * and the OSE at its alpha. */
+enum { ROLES, CHOSEN, ONE, TWO = ONE + BANG_MEMBERS_MAX };
 
 typedef struct bootstrap {
     const diagnosis_run *run;
@@ -58,6 +60,29 @@ static double draw_one(const diagnosis_run *run, size_t s, int m, size_t replica
     start_stream(&random, run, s, ONE + m, replicate);
     double p = (double)tally->of[m].right / n;
     return (double)bang_random_binomial(&random, (int64_t)tally->counted, p) / n;
+}
+
+/* What average i has more than the OSE at its alpha in a replicate. */
+static double draw_two(const diagnosis_run *run, size_t s, size_t i, size_t replicate)
+{
+    const bang_set_diagnosis *set = &run->out->sets[s];
+    const bang_mcnemar *test = &set->wse[i].against_ose;
+    size_t n = set->tally->counted, drawn[3];
+    const size_t counts[3] = {test->b, test->c, n - test->b - test->c};
+    bang_random random;
+    start_stream(&random, run, s, TWO + (int)i, replicate);
+    bang_resample(drawn, counts, 3, &random);
+    return ((double)drawn[0] - (double)drawn[1]) / (double)n;
+}
+
+/* All resamples of what is always right, or always wrong, are the same: the exact interval. */
+static void widen(bang_interval *interval, size_t right, size_t counted, double level)
+{
+    double power = log((1 - level) / 2) / (double)counted;
+    if (right == counted)
+        interval->low = exp(power);
+    else if (right == 0)
+        interval->high = -expm1(power);
 }
 
 /* The role whose draw is that of role r, too; r itself where it is drawn alone. */
@@ -118,20 +143,45 @@ static int find_interval(void *context, size_t index, int worker, bang_error *er
     bang_set_diagnosis *set = &b->run->out->sets[b->s];
     (void)worker;
     if (index < BANG_QUANTITIES) {
-        if (!isnan(set->of[index].value))
-            set->of[index].interval =
-                bang_interval_of(b->values + index * b->replicates, b->replicates, level);
+        bang_estimate *e = &set->of[index];
+        if (isnan(e->value))
+            return 0;
+        e->interval = bang_interval_of(b->values + index * b->replicates, b->replicates, level);
+        if (index < BANG_Q_ACCURACY + BANG_ROLES)
+            widen(&e->interval, set->tally->of[set->member[index - BANG_Q_ACCURACY]].right,
+                  set->tally->counted, level);
         return 0;
     }
+    size_t i = index - BANG_QUANTITIES, place = i - b->alone_count;
+    if (i >= b->alone_count && b->run->members[b->s].beside[place] < 0)
+        return 0;
     double *values = malloc(b->replicates * sizeof *values);
     if (!values)
         return bang_fail_memory(err);
-    size_t i = index - BANG_QUANTITIES;
-    for (size_t r = 0; r < b->replicates; r++)
-        values[r] = draw_one(b->run, b->s, b->alone[i], r);
-    b->of_alone[i] = bang_interval_of(values, b->replicates, level);
+    if (i < b->alone_count) {
+        for (size_t r = 0; r < b->replicates; r++)
+            values[r] = draw_one(b->run, b->s, b->alone[i], r);
+        b->of_alone[i] = bang_interval_of(values, b->replicates, level);
+        widen(&b->of_alone[i], set->tally->of[b->alone[i]].right, set->tally->counted, level);
+    } else {
+        for (size_t r = 0; r < b->replicates; r++)
+            values[r] = draw_two(b->run, b->s, place, r);
+        set->wse[place].minus_ose.interval = bang_interval_of(values, b->replicates, level);
+    }
     free(values);
     return 0;
+}
+
+/* A difference of two roles has one interval, wherever it stands. */
+static void share_interval(bang_alpha_score *score, const bang_set_diagnosis *set, int average,
+                           int ose)
+{
+    for (int q = BANG_Q_AVG_PRE; q <= BANG_Q_AVG_SCALED; q++) {
+        bang_role first, second;
+        bang_quantity_roles((bang_quantity)q, &first, &second);
+        if (set->member[first] == average && set->member[second] == ose)
+            score->minus_ose.interval = set->of[q].interval;
+    }
 }
 
 static int find_ood_interval(void *context, size_t index, int worker, bang_error *err)
@@ -192,12 +242,14 @@ static int bootstrap_set(bootstrap *b, bang_error *err)
     int rc = bang_parallel_for((b->replicates + CHUNK - 1) / CHUNK, o->threads, draw_chunk, b,
                                o->cancel, err);
     if (rc == 0)
-        rc = bang_parallel_for(BANG_QUANTITIES + b->alone_count, o->threads, find_interval, b,
-                               o->cancel, err);
+        rc = bang_parallel_for(BANG_QUANTITIES + b->alone_count + set->wse_count, o->threads,
+                               find_interval, b, o->cancel, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < set->wse_count; i++)
+    for (size_t i = 0; i < set->wse_count; i++) {
         set->wse[i].accuracy.interval = interval_of_member(b, members->wse[i]);
+        share_interval(&set->wse[i], set, members->wse[i], members->beside[i]);
+    }
     for (size_t i = 0; i < o->ose_count; i++)
         set->ose[i].accuracy.interval = interval_of_member(b, members->ose[i]);
     return 0;

@@ -36,13 +36,13 @@ static void check_options(bang_text *wrong, const bang_diagnosis_options *o, siz
         bang_text_add(wrong, "; bins: %d: take 1 to %d", o->bins, (int)BANG_BINS_MAX);
     if (!(o->level > 0 && o->level < 1))
         bang_text_add(wrong, "; level: %g is not between 0 and 1", o->level);
-    if (o->replicates > BANG_REPLICATES_MAX)
-        bang_text_add(wrong, "; replicates: %zu: take at most %d", o->replicates,
-                      (int)BANG_REPLICATES_MAX);
-    double sum = o->weights[0] + o->weights[1];
-    if (!(o->weights[0] >= 0 && o->weights[1] >= 0 && sum > 0 && isfinite(sum)))
-        bang_text_add(wrong, "; weights: %g and %g: take two that are not negative, nor both 0",
-                      o->weights[0], o->weights[1]);
+    if (o->replicates &&
+        (o->replicates < BANG_REPLICATES_LEAST || o->replicates > BANG_REPLICATES_MAX))
+        bang_text_add(wrong, "; replicates: %zu: take none, or %d to %d", o->replicates,
+                      (int)BANG_REPLICATES_LEAST, (int)BANG_REPLICATES_MAX);
+    const double *w = o->weights;
+    if (!isfinite(w[0]) || !isfinite(w[1]) || !(w[0] / 2 + w[1] / 2 > 0))
+        bang_text_add(wrong, "; weights: %g and %g: take two whose sum is above 0", w[0], w[1]);
     if (o->id >= count)
         bang_text_add(wrong, "; the set in distribution: there is no set %zu", o->id);
     if (o->fit && o->fitted_on >= count)

@@ -27,6 +27,8 @@ int bang_quantity_roles(bang_quantity quantity, bang_role *first, bang_role *sec
         [BANG_Q_AVG_FINE] = {BANG_AVG, BANG_FINE},
         [BANG_Q_AVG_OSE] = {BANG_AVG, BANG_OSE},
         [BANG_Q_FINE_PRE] = {BANG_FINE, BANG_PRE},
+        [BANG_Q_OSE_PRE] = {BANG_OSE, BANG_PRE},
+        [BANG_Q_OSE_FINE] = {BANG_OSE, BANG_FINE},
         [BANG_Q_SCALED_OSE] = {BANG_OSE_SCALED, BANG_OSE},
         [BANG_Q_AVG_SCALED] = {BANG_AVG, BANG_OSE_SCALED},
     };
@@ -116,6 +118,8 @@ void bang_joint_quantities(double out[BANG_QUANTITIES], const diagnosis_joint *j
             out[BANG_Q_ACCURACY + bang_joint_roles[i]] = difference(right[i], 0, n);
     bang_group_quantities(out, groups);
     out[BANG_Q_AVG_OSE] = difference(right[2], right[3], n);
+    out[BANG_Q_OSE_PRE] = difference(right[3], right[0], n);
+    out[BANG_Q_OSE_FINE] = difference(right[3], right[1], n);
     if (scaled) {
         out[BANG_Q_SCALED_OSE] = difference(right[4], right[3], n);
         out[BANG_Q_AVG_SCALED] = difference(right[2], right[4], n);
@@ -133,15 +137,19 @@ static void count_pair(size_t out[4], const bang_tally *tally, int first, int se
     }
 }
 
+bang_mcnemar bang_members_mcnemar(const bang_tally *tally, int first, int second)
+{
+    if (first < 0 || second < 0 || !tally->labelled)
+        return (bang_mcnemar){.p = NAN, .mid_p = NAN, .chi_squared = NAN};
+    size_t pair[4];
+    count_pair(pair, tally, first, second);
+    return bang_mcnemar_test(pair[1], pair[2]);
+}
+
 bang_mcnemar bang_diagnosis_mcnemar(const bang_set_diagnosis *set, bang_role first,
                                     bang_role second)
 {
-    int a = set->member[first], b = set->member[second];
-    if (a < 0 || b < 0 || !set->tally->labelled)
-        return (bang_mcnemar){.p = NAN, .mid_p = NAN, .chi_squared = NAN};
-    size_t pair[4];
-    count_pair(pair, set->tally, a, b);
-    return bang_mcnemar_test(pair[1], pair[2]);
+    return bang_members_mcnemar(set->tally, set->member[first], set->member[second]);
 }
 
 static bang_diversity diversity_of(const bang_set_diagnosis *set, bang_role first, bang_role second)

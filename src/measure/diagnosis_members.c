@@ -21,7 +21,7 @@ static bang_member mix_of(const double share[2], const double scale[2], int prob
 {
     bang_member mix = {0};
     for (size_t m = 0; m < 2; m++)
-        if (share[m] > 0)
+        if (share[m] != 0)
             mix.parts[mix.part_count++] = (bang_member_part){m, scale[m], share[m]};
     mix.probabilities = probabilities && mix.part_count > 1;
     return mix;
@@ -76,14 +76,18 @@ static void add_roles(diagnosis_members *all, const bang_diagnosis_set *set, con
     role[BANG_OSE] = set->avg.table ? obtain(all, ose) : role[BANG_AVG];
     for (int r = BANG_PRE; r <= BANG_OSE; r++)
         all->of[role[r]].equal_mass = 1;
-    role[BANG_OSE_MEAN] = obtain(all, mix_of(share, plain, 1));
+    /* less than nothing of a model's probabilities is no probability */
+    int is_mean = share[0] >= 0 && share[1] >= 0;
+    if (is_mean)
+        role[BANG_OSE_MEAN] = obtain(all, mix_of(share, plain, 1));
     if (!temperature)
         return;
     const double scale[2] = {1 / temperature[0], 1 / temperature[1]};
     role[BANG_PRE_SCALED] = obtain(all, single(0, scale[0]));
     role[BANG_FINE_SCALED] = obtain(all, single(1, scale[1]));
     role[BANG_OSE_SCALED] = obtain(all, mix_of(share, scale, 0));
-    role[BANG_OSE_SCALED_MEAN] = obtain(all, mix_of(share, scale, 1));
+    if (is_mean)
+        role[BANG_OSE_SCALED_MEAN] = obtain(all, mix_of(share, scale, 1));
 }
 
 static void add_wse(diagnosis_members *all, double alpha, int member)
@@ -108,8 +112,9 @@ static void add_averages(diagnosis_members *all, const bang_diagnosis_set *set,
 void bang_diagnosis_members(diagnosis_members *out, const bang_diagnosis_set *set,
                             const bang_diagnosis_options *options, const double *temperature)
 {
-    const double *w = options->weights, sum = w[0] + w[1];
-    const double share[2] = {w[0] / sum, w[1] / sum};
+    /* halves: a sum of large weights stays finite */
+    const double *w = options->weights, half = w[0] / 2 + w[1] / 2;
+    const double share[2] = {w[0] / 2 / half, w[1] / 2 / half};
     memset(out, 0, sizeof *out);
     add_roles(out, set, share, temperature);
     add_averages(out, set, options);
@@ -117,5 +122,11 @@ void bang_diagnosis_members(diagnosis_members *out, const bang_diagnosis_set *se
         const double a = options->ose_alphas[i], plain[2] = {1, 1};
         const double at[2] = {1 - a, a};
         out->ose[i] = obtain(out, mix_of(at, plain, 0));
+    }
+    for (size_t i = 0; i < out->wse_count; i++) {
+        out->beside[i] = share[1] == out->alpha[i] ? out->role[BANG_OSE] : -1;
+        for (size_t k = 0; k < options->ose_count; k++)
+            if (options->ose_alphas[k] == out->alpha[i])
+                out->beside[i] = out->ose[k];
     }
 }

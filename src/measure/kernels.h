@@ -43,31 +43,32 @@ typedef struct bang_accord {
     uint64_t agree[BANG_SIDE], mistake[BANG_SIDE];
 } bang_accord;
 
+/* What a temperature is found by (temperature.h): sums over rows of the function that is sought
+ * the zero of, its slope and its integral, in four lanes; lost is what rounding took from total. */
+enum { BANG_VALUE, BANG_SLOPE, BANG_INTEGRAL, BANG_WARMTHS };
+typedef struct bang_warmth {
+    double total[BANG_WARMTHS][BANG_SIDE], lost[BANG_WARMTHS][BANG_SIDE];
+} bang_warmth;
+
 typedef struct bang_measure_kernels {
     const char *name; /* "avx2", "portable", "naive" */
-    void (*widen)(double *out, const float *in, size_t count);
-    /* 1 if all numbers are finite. */
-    int (*finite)(const double *z, size_t count);
     /* out = w0 a + w1 b; b may be NULL, out may be a. */
     void (*mix)(double *out, const double *a, double w0, const double *b, double w1, size_t count);
-    /* Where the largest lies, the first of equals; count >= 1. */
-    size_t (*largest)(const double *z, size_t count);
-    /* e_k = exp(scale (z_k - top)), into e unless it is NULL; sums: of e_k, of e_k^2. top is the
-     * largest z, scale > 0, so that e_k <= 1; below 1e-300 it may be 0. */
-    void (*exponentials)(double *e, const double *z, size_t count, double top, double scale,
-                         double sums[2]);
-    /* With the same e_k and d_k = z_k - top: sums of e_k, e_k d_k, e_k d_k^2. */
-    void (*moments)(const double *z, size_t count, double top, double scale, double sums[3]);
     /* out = log(p) of numbers >= 0, and that of the least double for 0; out may be p. */
     void (*logarithms)(double *out, const double *p, size_t count);
 
-    /* Rows to rows side by side, out (count, 4). */
-    void (*turn_f32)(double *out, const float *const rows[BANG_SIDE], size_t count);
-    void (*turn_f64)(double *out, const double *const rows[BANG_SIDE], size_t count);
+    /* Rows to rows side by side, out (count, 4). 1 if all numbers are finite. */
+    int (*turn_f32)(double *out, const float *const rows[BANG_SIDE], size_t count);
+    int (*turn_f64)(double *out, const double *const rows[BANG_SIDE], size_t count);
     void (*scan)(bang_scan *out, const double *z, size_t count);
-    /* As moments, with a top of every row: sums (3, 4). */
-    void (*warm)(double (*sums)[BANG_SIDE], const double *z, size_t count, const double *top,
-                 double scale);
+    /* Adds the first `rows` rows. With d_k = z_k - top, e_k = exp(beta d_k), S the sum of e_k, and
+     * M, V the mean and variance of d_k by the weights e_k/S:
+     *
+     *     with labels       NLL' = M - d_l             NLL'' = V           NLL = log S - beta d_l
+     *     label is NULL     confidence - target, confidence = 1/S          confidence' = -M/S
+     */
+    void (*warm)(bang_warmth *sums, const double *z, size_t count, double beta, const double *label,
+                 double target, size_t rows);
     /* With labels (4), -1 where there is none; keeps e, (count, 4), unless it is NULL. */
     void (*soften)(bang_soft *out, double *e, const double *z, size_t count, const bang_scan *scan,
                    double scale, const double *label);
@@ -89,6 +90,10 @@ extern const bang_measure_kernels bang_measure_naive, bang_measure_portable;
 #if defined(__x86_64__)
 extern const bang_measure_kernels bang_measure_avx2;
 #endif
+
+/* The mean of d_k of a row that is right is below 0, also where exponentials are too small for
+ * it. */
+#define BANG_VANISHED 1e-300
 
 /* What the logarithm of no probability at all is: that of the least double. */
 #define BANG_LOG_LEAST (-0x1.74385446d71c3p9)

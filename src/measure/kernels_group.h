@@ -6,49 +6,54 @@
 
 enum { S = BANG_SIDE };
 
+/* 0 z is 0 unless z is not finite. */
 #ifdef __AVX2__
 /* Four numbers of four rows; lanes become rows. */
-static inline void turn_four(double *out, __m256d a, __m256d b, __m256d c, __m256d d)
+static inline vector turn_four(double *out, vector a, vector b, vector c, vector d)
 {
-    __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
-    __m256d cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
-    _mm256_storeu_pd(out, _mm256_permute2f128_pd(ab0, cd0, 0x20));
-    _mm256_storeu_pd(out + 4, _mm256_permute2f128_pd(ab1, cd1, 0x20));
-    _mm256_storeu_pd(out + 8, _mm256_permute2f128_pd(ab0, cd0, 0x31));
-    _mm256_storeu_pd(out + 12, _mm256_permute2f128_pd(ab1, cd1, 0x31));
+    vector ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
+    vector cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
+    store(out, _mm256_permute2f128_pd(ab0, cd0, 0x20));
+    store(out + 4, _mm256_permute2f128_pd(ab1, cd1, 0x20));
+    store(out + 8, _mm256_permute2f128_pd(ab0, cd0, 0x31));
+    store(out + 12, _mm256_permute2f128_pd(ab1, cd1, 0x31));
+    return (a * 0 + b * 0) + (c * 0 + d * 0);
 }
 #define WIDE(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+/* The last four overlap those before. */
 #define TURN_FOUR(load)                                                                            \
-    for (; k + 4 <= count; k += 4)                                                                 \
-        turn_four(out + S * k, load(a + k), load(b + k), load(c + k), load(d + k));
+    for (size_t k = 0; count >= 4 && done < count; done = k += 4) {                                \
+        k = k + 4 > count ? count - 4 : k;                                                         \
+        none += turn_four(out + S * k, load(a + k), load(b + k), load(c + k), load(d + k));        \
+    }
 #else
 #define TURN_FOUR(load)
 #endif
 
-static void turn_f32(double *restrict out, const float *const rows[S], size_t count)
+#define TURN(load)                                                                                 \
+    vector none = {0};                                                                             \
+    size_t done = 0;                                                                               \
+    double rest = 0;                                                                               \
+    TURN_FOUR(load)                                                                                \
+    for (size_t k = done; k < count; k++) {                                                        \
+        double *to = out + S * k;                                                                  \
+        to[0] = (double)a[k], to[1] = (double)b[k], to[2] = (double)c[k], to[3] = (double)d[k];    \
+        rest += (to[0] * 0 + to[1] * 0) + (to[2] * 0 + to[3] * 0);                                 \
+    }                                                                                              \
+    for (size_t l = 0; l < L; l++)                                                                 \
+        rest += none[l];                                                                           \
+    return rest == 0;
+
+static int turn_f32(double *restrict out, const float *const rows[S], size_t count)
 {
     const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
-    size_t k = 0;
-    TURN_FOUR(WIDE)
-    for (; k < count; k++) {
-        out[S * k] = (double)a[k];
-        out[S * k + 1] = (double)b[k];
-        out[S * k + 2] = (double)c[k];
-        out[S * k + 3] = (double)d[k];
-    }
+    TURN(WIDE)
 }
 
-static void turn_f64(double *restrict out, const double *const rows[S], size_t count)
+static int turn_f64(double *restrict out, const double *const rows[S], size_t count)
 {
     const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
-    size_t k = 0;
-    TURN_FOUR(_mm256_loadu_pd)
-    for (; k < count; k++) {
-        out[S * k] = a[k];
-        out[S * k + 1] = b[k];
-        out[S * k + 2] = c[k];
-        out[S * k + 3] = d[k];
-    }
+    TURN(_mm256_loadu_pd)
 }
 
 /* The two largest so far and where the larger is. */
@@ -98,13 +103,33 @@ static inline vector brier_of(vector square, vector p)
 
 #define LOG2_E 0x1.71547652b82fep0
 
-static void warm(double (*sums)[S], const double *z, size_t count, const double *top, double scale)
+/* Knuth's way, without a branch: there may be millions of rows, and a value is a small
+ * difference. */
+static inline void add_exactly(double *total, double *lost, vector x)
 {
-    double binary = scale * LOG2_E;
+    vector before = load(total), after = before + x, added = after - before;
+    store(lost, load(lost) + ((before - (after - added)) + (x - added)));
+    store(total, after);
+}
+
+static inline whole first_lanes(size_t rows, size_t q)
+{
+    whole valid = {0};
+    for (size_t l = 0; l < L; l++)
+        valid[l] = q + l < rows ? UINT64_MAX : 0;
+    return valid;
+}
+
+static void warm(bang_warmth *sums, const double *z, size_t count, double beta, const double *label,
+                 double target, size_t rows)
+{
+    double binary = beta * LOG2_E;
     for (size_t q = 0; q < S; q += L) {
-        vector highest = load(top + q), sum = {0}, first = {0}, second = {0};
+        vector top = load(z + q), sum = {0}, first = {0}, second = {0}, of[BANG_WARMTHS] = {0};
+        for (size_t k = 1; k < count; k++)
+            top = larger(top, load(z + S * k + q));
         for (size_t k = 0; k < count; k++) {
-            vector d = load(z + S * k + q) - highest, x = d * binary, y = power(x);
+            vector d = load(z + S * k + q) - top, x = d * binary, y = power(x);
             /* Far down d may be infinite, and e is nothing. */
             d = (vector)((whole)d & ~(whole)(x < -1022));
             vector yd = y * d;
@@ -112,9 +137,21 @@ static void warm(double (*sums)[S], const double *z, size_t count, const double 
             first += yd;
             second += yd * d;
         }
-        store(sums[0] + q, sum);
-        store(sums[1] + q, first);
-        store(sums[2] + q, second);
+        vector mean = first / sum;
+        if (label) {
+            vector below = at_label(z + q, label + q) - top;
+            whole alone = (whole)(sum == 1) & (count > 1 ? UINT64_MAX : 0);
+            mean = choose(alone, smaller(mean, spread(-BANG_VANISHED)), mean);
+            of[BANG_VALUE] = mean - below;
+            of[BANG_SLOPE] = larger(second / sum - mean * mean, spread(0));
+            of[BANG_INTEGRAL] = logarithm(sum) - below * beta;
+        } else {
+            of[BANG_VALUE] = 1 / sum - target;
+            of[BANG_SLOPE] = -mean / sum;
+        }
+        whole valid = first_lanes(rows, q);
+        for (size_t i = 0; i < BANG_WARMTHS; i++)
+            add_exactly(sums->total[i] + q, sums->lost[i] + q, (vector)((whole)of[i] & valid));
     }
 }
 
@@ -268,9 +305,8 @@ static int fold(bang_fold *folds, bang_accord *accords, uint64_t right[S], uint6
     uint64_t fine = UINT64_MAX;
     for (size_t q = 0; q < S; q += L) {
         vector class = load(label + q);
-        whole pattern = {0}, valid = {0}, bit = valid + 1, usable = ~valid;
-        for (size_t l = 0; l < L; l++)
-            valid[l] = q + l < rows ? UINT64_MAX : 0;
+        whole none = {0}, pattern = none, bit = none + 1, usable = ~none;
+        whole valid = first_lanes(rows, q);
         for (size_t m = 0; m < members; m++, bit <<= 1) {
             vector confidence = load(scores[m].confidence + q);
             usable &= (whole)(confidence > 0);

@@ -5,59 +5,10 @@
 #include "bang/measure/calibration.h"
 #include "measure/kernels.h"
 
-static void widen(double *out, const float *in, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (double)in[i];
-}
-
-static int all_finite(const double *z, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(z[i]))
-            return 0;
-    return 1;
-}
-
 static void mix(double *out, const double *a, double w0, const double *b, double w1, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         out[i] = b ? w0 * a[i] + w1 * b[i] : w0 * a[i];
-}
-
-static size_t largest(const double *z, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (z[i] > z[best])
-            best = i;
-    return best;
-}
-
-static void exponentials(double *e, const double *z, size_t count, double top, double scale,
-                         double sums[2])
-{
-    sums[0] = sums[1] = 0;
-    for (size_t i = 0; i < count; i++) {
-        double y = exp(scale * (z[i] - top));
-        if (e)
-            e[i] = y;
-        sums[0] += y;
-        sums[1] += y * y;
-    }
-}
-
-static void moments(const double *z, size_t count, double top, double scale, double sums[3])
-{
-    sums[0] = sums[1] = sums[2] = 0;
-    for (size_t i = 0; i < count; i++) {
-        double d = z[i] - top, y = exp(scale * d);
-        sums[0] += y;
-        if (y > 0) { /* else d may be infinite */
-            sums[1] += y * d;
-            sums[2] += y * d * d;
-        }
-    }
 }
 
 static void logarithms(double *out, const double *p, size_t count)
@@ -66,18 +17,26 @@ static void logarithms(double *out, const double *p, size_t count)
         out[i] = p[i] == 0 ? BANG_LOG_LEAST : log(p[i]);
 }
 
-static void turn_f32(double *out, const float *const rows[BANG_SIDE], size_t count)
+static int turn_f32(double *out, const float *const rows[BANG_SIDE], size_t count)
 {
+    int fine = 1;
     for (size_t j = 0; j < BANG_SIDE; j++)
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
             out[BANG_SIDE * k + j] = (double)rows[j][k];
+            fine &= isfinite(rows[j][k]) != 0;
+        }
+    return fine;
 }
 
-static void turn_f64(double *out, const double *const rows[BANG_SIDE], size_t count)
+static int turn_f64(double *out, const double *const rows[BANG_SIDE], size_t count)
 {
+    int fine = 1;
     for (size_t j = 0; j < BANG_SIDE; j++)
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
             out[BANG_SIDE * k + j] = rows[j][k];
+            fine &= isfinite(rows[j][k]) != 0;
+        }
+    return fine;
 }
 
 static void scan(bang_scan *out, const double *z, size_t count)
@@ -114,17 +73,38 @@ static void score_row(bang_score *out, size_t j, const double *p, size_t count, 
     out->margin[j] = p[class] - rival;
 }
 
-static void warm(double (*sums)[BANG_SIDE], const double *z, size_t count, const double *top,
-                 double scale)
+static void add_exactly(bang_warmth *sums, size_t i, size_t j, double x)
 {
-    for (size_t j = 0; j < BANG_SIDE; j++) {
-        sums[0][j] = sums[1][j] = sums[2][j] = 0;
+    double before = sums->total[i][j], after = before + x;
+    sums->lost[i][j] += fabs(before) > fabs(x) ? x - (after - before) : before - (after - x);
+    sums->total[i][j] = after;
+}
+
+static void warm(bang_warmth *sums, const double *z, size_t count, double beta, const double *label,
+                 double target, size_t rows)
+{
+    bang_scan of;
+    scan(&of, z, count);
+    for (size_t j = 0; j < rows; j++) {
+        double sum = 0, first = 0, second = 0;
         for (size_t k = 0; k < count; k++) {
-            double d = z[BANG_SIDE * k + j] - top[j], y = exp(scale * d);
-            sums[0][j] += y;
-            sums[1][j] += y > 0 ? y * d : 0;
-            sums[2][j] += y > 0 ? y * d * d : 0;
+            double d = z[BANG_SIDE * k + j] - of.top[j], y = exp(beta * d);
+            sum += y;
+            first += y > 0 ? y * d : 0; /* else d may be infinite */
+            second += y > 0 ? y * d * d : 0;
         }
+        double mean = first / sum;
+        if (!label) {
+            add_exactly(sums, BANG_VALUE, j, 1 / sum - target);
+            add_exactly(sums, BANG_SLOPE, j, -mean / sum);
+            continue;
+        }
+        double below = z[BANG_SIDE * (size_t)label[j] + j] - of.top[j];
+        if (sum == 1 && count > 1)
+            mean = fmin(mean, -BANG_VANISHED);
+        add_exactly(sums, BANG_VALUE, j, mean - below);
+        add_exactly(sums, BANG_SLOPE, j, fmax(0, second / sum - mean * mean));
+        add_exactly(sums, BANG_INTEGRAL, j, log(sum) - beta * below);
     }
 }
 
@@ -217,12 +197,7 @@ static int fold(bang_fold *folds, bang_accord *accords, uint64_t right[BANG_SIDE
 
 const bang_measure_kernels bang_measure_naive = {
     .name = "naive",
-    .widen = widen,
-    .finite = all_finite,
     .mix = mix,
-    .largest = largest,
-    .exponentials = exponentials,
-    .moments = moments,
     .logarithms = logarithms,
     .turn_f32 = turn_f32,
     .turn_f64 = turn_f64,

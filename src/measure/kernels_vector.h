@@ -6,8 +6,8 @@ typedef double vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef uint64_t whole __attribute__((vector_size(VECTOR_BYTES)));
 typedef double loose __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 typedef uint64_t loose_whole __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-/* L numbers are one vector, and P vectors the eight lanes that sums are taken in. */
-enum { L = VECTOR_BYTES / sizeof(double), LANES = 8, P = LANES / L };
+/* L numbers are one vector. */
+enum { L = VECTOR_BYTES / sizeof(double) };
 
 static inline vector load(const double *p)
 {
@@ -54,32 +54,9 @@ static inline vector smaller(vector x, vector y)
 #endif
 }
 
-/* Below it e^x is 0: 2^-1021 is a normal number, and so is what it is multiplied with. */
-#define EXP_LEAST (-708.0)
-
-/* e^x for x <= 0; NaN stays NaN. x = n ln 2 + r with |r| <= ln(2)/2: adding 3 2^51 leaves no bits
- * for a fraction, and n times the first part of ln 2, of 32 bits, is exact. The polynomial
- * for (e^r - 1 - r)/r^2 interpolates at Chebyshev's points and leaves 1.6e-17 of e^r. */
-static inline vector exponential(vector x)
-{
-    const vector shift = spread(0x1.8p52);
-    vector shifted = x * 0x1.71547652b82fep0 + shift, n = shifted - shift;
-    vector r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
-    vector r2 = r * r, r4 = r2 * r2;
-    vector a = (r * 0x1.5555555555556p-3 + 0x1.0000000000001p-1) +
-               r2 * (r * 0x1.11111111109b3p-7 + 0x1.5555555553d63p-5);
-    vector b = (r * 0x1.a01a01a7c41d5p-13 + 0x1.6c16c1788bd90p-10) +
-               r2 * (r * 0x1.71de0dae63bb3p-19 + 0x1.a019b90d2ae7ap-16);
-    vector c = r * 0x1.af38a9b0ec855p-26 + 0x1.289185613a3d6p-22;
-    vector y = (r2 * (a + r4 * (b + r4 * c)) + r) + 1;
-    /* The lower bits of shifted are n in two's complement. */
-    y *= (vector)(((whole)shifted + 1023) << 52);
-    return (vector)((whole)y & ~(whole)(x < EXP_LEAST));
-}
-
-/* 2^x for x <= 0, and 2^-1022 below; NaN stays NaN. Quicker than e^x since x = n + r is exact; what
- * rounding of x costs is 0.7 |x| 2^-53 of the result. The polynomial for (2^r - 1)/r leaves
- * 2.0e-17 of 2^r. */
+/* 2^x for x <= 0, and 2^-1022 below; NaN stays NaN. Quicker than e^x since x = n + r is exact:
+ * adding 3 2^51 leaves no bits for a fraction, and its lower bits are n. What rounding of x costs
+ * is 0.7 |x| 2^-53 of the result. The polynomial for (2^r - 1)/r leaves 2.0e-17 of 2^r. */
 static inline vector power(vector x)
 {
     const vector shift = spread(0x1.8p52 + 1023);
@@ -118,15 +95,6 @@ static inline vector logarithm(vector x)
         whole_part * 0x1.62e42feep-1 + (f - (s * (f - r) - whole_part * 0x1.a39ef35793c76p-33));
     vector none = choose((whole)(x == 0), spread(BANG_LOG_LEAST), spread((double)NAN));
     return choose((whole)(x > 0) & (whole)(x < (double)INFINITY), y, none);
-}
-
-/* Lanes are added in one order, whatever the vectors' length. */
-static inline double sum_of(const vector parts[P])
-{
-    double s[LANES];
-    for (size_t p = 0; p < P; p++)
-        store(s + p * L, parts[p]);
-    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
 #endif

@@ -1,4 +1,5 @@
 /* What labels mean. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,17 +60,22 @@ static int check_array(const bang_array *labels, bang_error *err)
 typedef struct strays {
     size_t count, row;          /* the first one's */
     int64_t label, least, most; /* the first one; of all labels */
+    uint64_t large;             /* the first one where it is larger than label can say, else 0 */
 } strays;
 
 static int fail_range(const strays *s, size_t rows, size_t limit, const char *what,
                       const char *hint, bang_error *err)
 {
+    char first[32];
+    if (s->large)
+        snprintf(first, sizeof first, "%llu", (unsigned long long)s->large);
+    else
+        snprintf(first, sizeof first, "%lld", (long long)s->label);
     return bang_fail(err, BANG_EDATA,
-                     "%zu of %zu labels %s out of range: the first is %s%lld, in row %zu (from 0), "
-                     "but %s are 0 to %zu%s",
-                     s->count, rows, s->count == 1 ? "is" : "are",
-                     s->label == INT64_MAX ? "at least " : "", (long long)s->label, s->row, what,
-                     limit - 1, hint);
+                     "%zu of %zu labels %s out of range: the first is %s, in row %zu (from 0), but "
+                     "%s are 0 to %zu%s",
+                     s->count, rows, s->count == 1 ? "is" : "are", first, s->row, what, limit - 1,
+                     hint);
 }
 
 /* Counts those that are not 0 .. limit - 1. */
@@ -85,6 +91,8 @@ static strays find_strays(const bang_array *labels, size_t limit)
         if (s.count++ == 0) {
             s.row = i;
             s.label = label;
+            if (labels->dtype == BANG_U64 && label == INT64_MAX)
+                s.large = ((const uint64_t *)labels->data)[i];
         }
     }
     return s;
@@ -122,17 +130,19 @@ static void find_owners(int32_t *owner, size_t outputs, const bang_class_outputs
         }
 }
 
-/* Places fit, and mean something else than outputs, which fit as well. */
+/* Places fit, and mean something else than outputs, which fit as well: all of them, or, with
+ * samples left out, some. */
 static int is_doubtful(const bang_array *labels, const int32_t *owner, size_t outputs)
 {
-    int other = 0;
+    int other = 0, some = 0;
     for (size_t i = 0; i < labels->count; i++) {
         int64_t label = label_at(labels, i);
-        if ((uint64_t)label >= outputs || owner[label] < 0)
+        if ((uint64_t)label >= outputs)
             return 0;
+        some = some || owner[label] >= 0;
         other = other || owner[label] != label;
     }
-    return other;
+    return some && other;
 }
 
 static int number_outputs(bang_label *out, bang_numbered *how, const bang_array *labels,
@@ -166,6 +176,7 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                             size_t outputs, const bang_class_outputs *columns, const int32_t *owner,
                             bang_error *err)
 {
+    int64_t guessed = -1; /* the largest label, where it was guessed that they are outputs */
     if (how->numbers == BANG_NUMBERS_AUTO) {
         /* What is below 0 or beyond the outputs is neither; range checks tell it. */
         strays beyond = find_strays(labels, columns->classes);
@@ -173,6 +184,7 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                            ? BANG_NUMBERS_PLACES
                            : BANG_NUMBERS_OUTPUTS;
         how->doubtful = beyond.count == 0 && is_doubtful(labels, owner, outputs);
+        guessed = how->numbers == BANG_NUMBERS_OUTPUTS ? beyond.most : -1;
     }
     int rc = how->numbers == BANG_NUMBERS_PLACES
                  ? check_range(labels, columns->classes, "places in the subset",
@@ -180,8 +192,18 @@ static int number_by_subset(bang_label *out, bang_numbered *how, const bang_arra
                  : check_range(labels, outputs, "outputs of the model", "", err);
     if (rc < 0)
         return rc;
-    return how->numbers == BANG_NUMBERS_PLACES ? number_places(out, labels)
-                                               : number_outputs(out, how, labels, owner, err);
+    if (how->numbers == BANG_NUMBERS_PLACES)
+        return number_places(out, labels);
+    rc = number_outputs(out, how, labels, owner, err);
+    /* Small numbers of which most are no outputs of the subset: it lacks a class, more likely. */
+    if (rc == 0 && guessed >= 0 && (uint64_t)guessed < 2 * columns->classes &&
+        how->left_out > labels->count / 2)
+        rc = bang_fail(err, BANG_EDATA,
+                       "labels up to %lld are too large for places in a subset of %zu classes, and "
+                       "as outputs of the model %zu of %zu are outside of it: mend the subset, or "
+                       "say --label-numbers outputs",
+                       (long long)guessed, columns->classes, how->left_out, labels->count);
+    return rc;
 }
 
 int bang_labels_number(bang_label *out, bang_numbered *how, const bang_array *labels,

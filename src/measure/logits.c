@@ -29,13 +29,15 @@ static int looks_normalised(const bang_reader *reader, size_t row)
     return fabs(sum - 1) <= 1e-3;
 }
 
-static int check_rows(bang_reader *reader, double *row, bang_error *err)
+static int check_rows(bang_reader *reader, double *row, const bang_label *labels, int sure,
+                      bang_error *err)
 {
     const bang_table *table = reader->logits->table;
     size_t rows = table->rows;
     size_t runs = rows / RUN_ROWS + (rows % RUN_ROWS > 0);
     runs = runs < RUNS ? runs : RUNS;
-    int normalised = rows >= 2 && table->columns >= 2;
+    size_t seen = 0;
+    int normalised = !sure && table->columns >= 2;
     for (size_t i = 0; i < runs; i++) {
         size_t count = rows < RUN_ROWS ? rows : RUN_ROWS;
         /* Evenly spread, the last ends with the table; of few rows some come twice. */
@@ -43,21 +45,26 @@ static int check_rows(bang_reader *reader, double *row, bang_error *err)
         size_t first = free_rows / gaps * i + free_rows % gaps * i / gaps;
         int rc = bang_reader_load(reader, first, count, err);
         for (size_t r = first; rc == 0 && r < first + count; r++) {
+            if (labels && labels[r] < 0)
+                continue;
+            seen++;
             normalised = normalised && looks_normalised(reader, r);
             rc = bang_reader_row(row, reader, r, err);
         }
         if (rc < 0)
             return rc;
     }
-    if (normalised && !reader->logits->probabilities)
-        return bang_fail(err, BANG_EDATA,
-                         "%s: these are probabilities, not logits (rows lie in 0..1 and sum to "
-                         "1): give logits, or say so with --probabilities",
-                         table->name);
+    if (normalised && seen >= 2 && !reader->logits->probabilities)
+        return bang_fail(
+            err, BANG_EDATA,
+            "%s: these are probabilities, not logits (rows lie in 0..1 and sum to "
+            "1): give logits, or say --probabilities, or --logits if they are logits after all",
+            table->name);
     return 0;
 }
 
-int bang_logits_check(const bang_logits *logits, bang_error *err)
+int bang_logits_check(const bang_logits *logits, const bang_label *labels, int sure,
+                      bang_error *err)
 {
     bang_reader reader;
     double *row = NULL;
@@ -65,7 +72,7 @@ int bang_logits_check(const bang_logits *logits, bang_error *err)
     if (rc == 0 && !(row = malloc(reader.classes * sizeof *row)))
         rc = bang_fail_memory(err);
     if (rc == 0)
-        rc = check_rows(&reader, row, err);
+        rc = check_rows(&reader, row, labels, sure, err);
     free(row);
     bang_reader_release(&reader);
     return rc;

@@ -145,17 +145,19 @@ int bang_reader_row(double *out, const bang_reader *reader, size_t row, bang_err
     const bang_table *table = logits->table;
     double *wide = logits->columns ? reader->wide : out;
     size_t columns = table->columns, at = (row - reader->first) * columns;
-    if (table->dtype == BANG_F32)
-        reader->kernels->widen(wide, (const float *)reader->piece + at, columns);
-    else
-        memcpy(wide, (const double *)reader->piece + at, columns * sizeof *wide);
+    int fine = 1;
+    for (size_t k = 0; k < columns; k++) {
+        wide[k] = table->dtype == BANG_F32 ? (double)((const float *)reader->piece)[at + k]
+                                           : ((const double *)reader->piece)[at + k];
+        fine &= isfinite(wide[k]) != 0;
+    }
     if (logits->probabilities) {
         int rc = check_probabilities(reader, wide, row, err);
         if (rc < 0)
             return rc;
     }
-    int fine = logits->columns ? pick(out, wide, logits->columns)
-                               : reader->kernels->finite(out, reader->classes);
+    if (logits->columns)
+        fine = pick(out, wide, logits->columns);
     if (!fine)
         return fail_finite(reader, wide, row, err);
     if (logits->probabilities)
@@ -196,29 +198,46 @@ static int pick_side(double *out, const double *wide, const bang_class_outputs *
     return none[0] == 0 && none[1] == 0 && none[2] == 0 && none[3] == 0;
 }
 
+/* Of four rows; divided by their sums where they are a part of all. Nothing at all is divided
+ * equally, as the softmax of its logarithms is. */
+static void keep(double *to, const double *p, size_t classes, int part)
+{
+    double sum[BANG_SIDE] = {0};
+    for (size_t i = 0; i < BANG_SIDE * classes; i++)
+        sum[i % BANG_SIDE] += p[i];
+    for (size_t i = 0; i < BANG_SIDE * classes; i++) {
+        double all = sum[i % BANG_SIDE];
+        to[i] = !part ? p[i] : all > 0 ? p[i] / all : 1 / (double)classes;
+    }
+}
+
 int bang_reader_side(double *out, const bang_reader *reader, const size_t rows[BANG_SIDE])
 {
     const bang_logits *logits = reader->logits;
     const bang_table *table = logits->table;
     const bang_measure_kernels *kernels = reader->kernels;
     double *wide = logits->columns ? reader->wide : out;
-    size_t columns = table->columns, count = BANG_SIDE * reader->classes;
+    size_t columns = table->columns;
+    int fine;
     if (table->dtype == BANG_F32) {
         const float *from[BANG_SIDE];
         for (size_t j = 0; j < BANG_SIDE; j++)
             from[j] = (const float *)reader->piece + (rows[j] - reader->first) * columns;
-        kernels->turn_f32(wide, from, columns);
+        fine = kernels->turn_f32(wide, from, columns);
     } else {
         const double *from[BANG_SIDE];
         for (size_t j = 0; j < BANG_SIDE; j++)
             from[j] = (const double *)reader->piece + (rows[j] - reader->first) * columns;
-        kernels->turn_f64(wide, from, columns);
+        fine = kernels->turn_f64(wide, from, columns);
     }
     if (logits->probabilities && !are_probabilities(wide, columns))
         return 0;
-    if (!(logits->columns ? pick_side(out, wide, logits->columns) : kernels->finite(out, count)))
-        return 0;
-    if (logits->probabilities)
-        kernels->logarithms(out, out, count);
-    return 1;
+    if (logits->columns)
+        fine = pick_side(out, wide, logits->columns);
+    if (fine && logits->probabilities) {
+        if (reader->probabilities)
+            keep(reader->probabilities, out, reader->classes, logits->columns != NULL);
+        kernels->logarithms(out, out, BANG_SIDE * reader->classes);
+    }
+    return fine;
 }

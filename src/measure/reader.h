@@ -13,6 +13,9 @@ typedef struct bang_reader {
     size_t first, count; /* the piece that is loaded */
     void *piece;         /* (capacity, columns) as the table gives them */
     double *wide;        /* (columns, 4), where classes are picked from columns */
+    /* Where bang_reader_side leaves probabilities that are given, (classes, 4), or NULL: as they
+     * are; of a choice of columns, divided by their sum. */
+    double *probabilities;
 } bang_reader;
 
 /* Rows that make a piece of some 256 KB, at least 1. */

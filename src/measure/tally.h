@@ -12,7 +12,8 @@ typedef struct bang_softmax {
     const bang_member *mixed; /* z is the mix of its parts; NULL: z is a source */
     size_t source;
     double scale;
-    int kept; /* its exponentials are needed, for probabilities */
+    int kept;  /* its exponentials are needed, for probabilities */
+    int given; /* its probabilities are the source's own, and no softmax is taken */
 } bang_softmax;
 
 typedef struct bang_recipe {
@@ -60,6 +61,7 @@ typedef struct bang_worker {
     const bang_measure_kernels *kernels;
     bang_reader *readers;       /* (sources) */
     double **z;                 /* (sources) of (classes, 4) */
+    double **p;                 /* (sources) of (classes, 4), where probabilities are given */
     double *mixed;              /* (classes, 4) */
     double **e;                 /* (softmaxes) of (classes, 4), or NULL */
     bang_scan *scans;           /* (sources) */

@@ -30,6 +30,7 @@ static int prepare(bang_worker *w, const bang_job *job, bang_error *err)
     w->kernels = bang_measure_best();
     w->readers = bang_arena_alloc(a, sources, sizeof *w->readers);
     w->z = bang_arena_alloc(a, sources, sizeof *w->z);
+    w->p = bang_arena_alloc(a, sources, sizeof *w->p);
     w->scans = bang_arena_alloc(a, sources, sizeof *w->scans);
     w->e = bang_arena_alloc(a, plan->softmax_count, sizeof *w->e);
     w->soft = bang_arena_alloc(a, plan->softmax_count, sizeof *w->soft);
@@ -41,11 +42,14 @@ static int prepare(bang_worker *w, const bang_job *job, bang_error *err)
     w->accords = bang_arena_alloc(a, pairs, sizeof *w->accords);
     w->bin_count = bang_arena_alloc(a, cells, sizeof *w->bin_count);
     w->bin_right = bang_arena_alloc(a, cells, sizeof *w->bin_right);
-    if (!w->readers || !w->z || !w->scans || !w->e || !w->soft || !w->softs || !w->scores ||
-        !w->bin || !w->folds || !w->cells || !w->accords || !w->bin_count || !w->bin_right)
+    if (!w->readers || !w->z || !w->p || !w->scans || !w->e || !w->soft || !w->softs ||
+        !w->scores || !w->bin || !w->folds || !w->cells || !w->accords || !w->bin_count ||
+        !w->bin_right)
         return bang_fail_memory(err);
     for (size_t s = 0; s < sources; s++)
-        fine &= !plan->read[s] || (w->z[s] = floats(a, job->classes));
+        fine &= !plan->read[s] ||
+                ((w->z[s] = floats(a, job->classes)) &&
+                 (!job->input->sources[s].probabilities || (w->p[s] = floats(a, job->classes))));
     for (size_t i = 0; i < plan->softmax_count; i++)
         fine &= !plan->softmax[i].kept || (w->e[i] = floats(a, job->classes));
     fine &= !plan->mixes || (w->mixed = floats(a, job->classes));
@@ -63,6 +67,7 @@ static int prepare(bang_worker *w, const bang_job *job, bang_error *err)
                                : 0;
         if (rc < 0)
             return rc;
+        w->readers[s].probabilities = w->p[s];
     }
     return bang_counts_init(&w->counts, members, err);
 }
@@ -122,6 +127,32 @@ static double nll_of_parts(const bang_worker *w, const bang_recipe *recipe, size
     return least - log(sum);
 }
 
+/* Of probabilities that were given: as they are, not by way of their logarithms. p (classes, 4). */
+static void score_given(bang_score *out, const double *p, size_t classes, const double *label)
+{
+    for (size_t j = 0; j < BANG_SIDE; j++) {
+        double top = -1, other = 0, own = 0, brier = 0, index = 0;
+        for (size_t k = 0; k < classes; k++) {
+            double x = p[BANG_SIDE * k + j];
+            int is_label = (double)k == label[j];
+            if (x > top) {
+                top = x;
+                index = (double)k;
+            }
+            if (is_label)
+                own = x;
+            else if (x > other)
+                other = x;
+            brier += is_label ? (x - 1) * (x - 1) : x * x;
+        }
+        out->prediction[j] = index;
+        out->confidence[j] = top;
+        out->nll[j] = own > 0 ? -log(own) : -BANG_LOG_LEAST;
+        out->brier[j] = brier;
+        out->margin[j] = own - other;
+    }
+}
+
 static void score_member(bang_worker *w, const bang_job *job, size_t m, const double *label)
 {
     const bang_recipe *recipe = &job->plan.members[m];
@@ -132,10 +163,12 @@ static void score_member(bang_worker *w, const bang_job *job, size_t m, const do
     const double *e[BANG_PARTS_MAX];
     double factor[BANG_PARTS_MAX][BANG_SIDE];
     for (size_t i = 0; i < recipe->part_count; i++) {
-        e[i] = w->e[recipe->softmax[i]];
+        const bang_softmax *softmax = &job->plan.softmax[recipe->softmax[i]];
+        e[i] = softmax->given ? w->p[softmax->source] : w->e[recipe->softmax[i]];
         /* The largest exponential is 1, so a row's confidence is one over its sum. */
         for (size_t j = 0; j < BANG_SIDE; j++)
-            factor[i][j] = recipe->share[i] * w->soft[recipe->softmax[i]].confidence[j];
+            factor[i][j] =
+                recipe->share[i] * (softmax->given ? 1 : w->soft[recipe->softmax[i]].confidence[j]);
     }
     w->kernels->blend(&w->scores[m], e, (const double(*)[BANG_SIDE])factor, recipe->part_count,
                       job->classes, label);
@@ -144,15 +177,26 @@ static void score_member(bang_worker *w, const bang_job *job, size_t m, const do
             w->scores[m].nll[j] = nll_of_parts(w, recipe, j);
 }
 
+/* Names what the member is a mix of. */
+static int fail_member(const bang_job *job, size_t m, size_t row, bang_error *err)
+{
+    const bang_member *member = &job->input->members[m];
+    const char *first = job->input->sources[member->parts[0].source].table->name;
+    const char *last =
+        job->input->sources[member->parts[member->part_count - 1].source].table->name;
+    int several = member->part_count > 1;
+    return bang_fail(err, BANG_EDATA,
+                     "%.200s%s%.200s: row %zu: logits are too large: their mix is no finite "
+                     "number: divide both files by a large one",
+                     first, several ? " and " : "", several ? last : "", row);
+}
+
 static int fail_mix(const bang_worker *w, const bang_job *job, const group *g, bang_error *err)
 {
     for (size_t j = 0; j < g->count; j++)
         for (size_t m = 0; m < job->input->member_count; m++)
             if (!(w->scores[m].confidence[j] > 0))
-                return bang_fail(err, BANG_EDATA,
-                                 "row %zu: logits are too large for member %zu: their mix is no "
-                                 "finite number",
-                                 g->row[j], m);
+                return fail_member(job, m, g->row[j], err);
     return bang_fail(err, BANG_EDATA, "row %zu: cannot be scored", g->row[0]);
 }
 
@@ -242,6 +286,9 @@ static int do_group(bang_worker *w, const bang_job *job, bang_listing *listing, 
     for (size_t i = 0; i < plan->softmax_count; i++)
         sum_softmax(w, job, i, g->label);
     k->score(w->soft, w->softs, plan->softmax_count, g->label);
+    for (size_t i = 0; i < plan->softmax_count; i++)
+        if (plan->softmax[i].given)
+            score_given(&w->soft[i], w->p[plan->softmax[i].source], job->classes, g->label);
     for (size_t m = 0; m < members; m++)
         score_member(w, job, m, g->label);
     if (!k->fold(w->folds, w->accords, g->right, w->bin, job->bins, w->scores, members, g->label,

@@ -31,24 +31,30 @@ static int check_member(const bang_tally_input *input, size_t index, bang_error 
 }
 
 /* The softmax of a source at a scale, a new one if there is none. */
-static size_t softmax_of(bang_plan *plan, size_t source, double scale)
+static size_t softmax_of(bang_plan *plan, const bang_tally_input *input, size_t source,
+                         double scale)
 {
     for (size_t i = 0; i < plan->softmax_count; i++) {
         const bang_softmax *old = &plan->softmax[i];
         if (!old->mixed && old->source == source && old->scale == scale)
             return i;
     }
-    plan->softmax[plan->softmax_count] = (bang_softmax){.source = source, .scale = scale};
+    plan->softmax[plan->softmax_count] = (bang_softmax){
+        .source = source,
+        .scale = scale,
+        .given = input->sources[source].probabilities && scale == 1,
+    };
     plan->read[source] = plan->scanned[source] = 1;
     return plan->softmax_count++;
 }
 
-static void plan_probabilities(bang_plan *plan, bang_recipe *recipe, const bang_member *member)
+static void plan_probabilities(bang_plan *plan, const bang_tally_input *input, bang_recipe *recipe,
+                               const bang_member *member)
 {
     recipe->part_count = member->part_count;
     for (size_t i = 0; i < member->part_count; i++) {
         const bang_member_part *part = &member->parts[i];
-        size_t softmax = softmax_of(plan, part->source, part->scale);
+        size_t softmax = softmax_of(plan, input, part->source, part->scale);
         plan->kept_count += !plan->softmax[softmax].kept;
         plan->softmax[softmax].kept = 1;
         recipe->softmax[i] = softmax;
@@ -56,18 +62,19 @@ static void plan_probabilities(bang_plan *plan, bang_recipe *recipe, const bang_
     }
 }
 
-static void plan_member(bang_plan *plan, bang_recipe *recipe, const bang_member *member)
+static void plan_member(bang_plan *plan, const bang_tally_input *input, bang_recipe *recipe,
+                        const bang_member *member)
 {
     const bang_member_part *first = &member->parts[0];
     double scale = first->scale * (member->probabilities ? 1 : first->share);
     /* A single model is never multiplied: its prediction is that of its logits, ties
      * included, at every temperature. */
     if (member->part_count == 1 && (member->probabilities ? first->share == 1 : scale > 0)) {
-        recipe->softmax[0] = softmax_of(plan, first->source, scale);
+        recipe->softmax[0] = softmax_of(plan, input, first->source, scale);
         return;
     }
     if (member->probabilities) {
-        plan_probabilities(plan, recipe, member);
+        plan_probabilities(plan, input, recipe, member);
         return;
     }
     recipe->softmax[0] = plan->softmax_count;
@@ -92,7 +99,7 @@ int bang_plan_init(bang_plan *plan, const bang_tally_input *input, bang_error *e
     if (!plan->softmax || !plan->members || !plan->read || !plan->scanned)
         return bang_fail_memory(err);
     for (size_t m = 0; m < input->member_count; m++)
-        plan_member(plan, &plan->members[m], &input->members[m]);
+        plan_member(plan, input, &plan->members[m], &input->members[m]);
     return 0;
 }
 

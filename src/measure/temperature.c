@@ -6,31 +6,20 @@
 #include "measure/reader.h"
 #include "measure/temperature_root.h"
 
-/* Some rows tell nearly as much as all: the search begins on the first of these numbers of
- * rows, and only ends on all of them. */
-enum { SAMPLE_LEAST = 256, SAMPLE_MOST = 4096, SAMPLE_BLOCK = 32 };
+/* Some rows tell nearly as much as all: the search begins on about the first of these numbers of
+ * rows, goes on with the next, and only ends on all of them. */
+static const size_t samples[] = {256, 4096, 65536};
 #define TOLERANCE 1e-12
-#define VANISHED 1e-300
-
-/* Sums over rows of the function whose zero is sought, its slope, its integral. */
-enum { VALUE, SLOPE, INTEGRAL, SUMS };
-
-/* A sum, and what rounding took from it (Knuth's way, without a branch): there may be millions of
- * rows, and the value is a small difference. */
-struct sum {
-    double total, lost;
-};
-
-static inline void add(struct sum *sum, double x)
-{
-    double total = sum->total + x, added = total - sum->total;
-    sum->lost += (sum->total - (total - added)) + (x - added);
-    sum->total = total;
-}
 
 struct worker {
     bang_reader reader;
     double *z; /* (classes, 4) */
+};
+
+/* Of a block of rows. */
+struct part {
+    bang_warmth sums;
+    size_t count;
 };
 
 struct search {
@@ -44,101 +33,45 @@ struct search {
     size_t classes;
     size_t counted;  /* rows that are not left out */
     size_t capacity; /* rows of a piece */
-    /* The pass: over some rows, or all. Blocks do not depend on threads, and their sums are added
-     * in their order. */
-    const size_t *rows; /* (row_count), or NULL: all */
-    size_t row_count, per_block;
+    /* The pass: runs of rows, each so far behind the one before. Blocks of runs do not depend on
+     * threads, and their sums are added in their order. */
+    size_t run_rows, stride, run_count, per_block;
     double beta;
-    struct sum (*sums)[SUMS]; /* (blocks) */
+    struct part *parts; /* (blocks) */
 };
+
+/* A block is a run or more, and of a sample there are no more than so many. */
+enum { SAMPLE_BLOCKS = 256 };
 
 static int is_left_out(const struct search *s, size_t row)
 {
     return s->labels && s->labels[row] < 0;
 }
 
-/* Adds one row. With d_k = z_k - top, e_k = exp(beta d_k), S the sum of e_k, and M, V the mean
- * and variance of d_k by the weights e_k/S:
- *
- *     fit        NLL = log S - beta d_l     NLL' = M - d_l              NLL'' = V
- *     balance    confidence = 1/S           confidence' = -M/S
- *
- * moments: S, S M, S (V + M^2), and the logarithm of S; below: d_l.
- */
-static inline void add_row(struct sum sums[SUMS], const struct search *s, const double moments[4],
-                           double below)
-{
-    double mean = moments[1] / moments[0];
-    if (!s->balance) {
-        /* A row that is right has a mean below 0, also where exponentials are too small for it. */
-        if (moments[0] == 1 && s->classes > 1)
-            mean = fmin(mean, -VANISHED);
-        add(&sums[VALUE], mean - below);
-        add(&sums[SLOPE], fmax(0, moments[2] / moments[0] - mean * mean));
-        add(&sums[INTEGRAL], moments[3] - s->beta * below);
-    } else {
-        add(&sums[VALUE], 1 / moments[0] - s->target);
-        add(&sums[SLOPE], -mean / moments[0]);
-    }
-}
-
-static int add_single(struct sum sums[SUMS], const struct search *s, const struct worker *worker,
-                      size_t row, bang_error *err)
-{
-    const bang_reader *reader = &worker->reader;
-    const double *z = worker->z;
-    int rc = bang_reader_row(worker->z, reader, row, err);
-    if (rc < 0)
-        return rc;
-    double top = z[reader->kernels->largest(z, s->classes)], moments[4];
-    reader->kernels->moments(z, s->classes, top, s->beta, moments);
-    moments[3] = log(moments[0]);
-    add_row(sums, s, moments, s->balance ? 0 : z[s->labels[row]] - top);
-    return 0;
-}
-
-/* The same of up to four rows at once. */
-static int add_side(struct sum sums[SUMS], const struct search *s, const struct worker *worker,
+/* Adds up to four rows. */
+static int add_side(struct part *to, const struct search *s, const struct worker *worker,
                     size_t rows[BANG_SIDE], size_t count, bang_error *err)
 {
-    const bang_measure_kernels *kernels = worker->reader.kernels;
-    const double *z = worker->z;
-    double moments[4][BANG_SIDE] = {{0}};
-    bang_scan scan;
+    const bang_reader *reader = &worker->reader;
+    double label[BANG_SIDE];
     for (size_t j = count; j < BANG_SIDE; j++)
         rows[j] = rows[0];
-    if (!bang_reader_side(worker->z, &worker->reader, rows)) {
+    if (!bang_reader_side(worker->z, reader, rows)) {
         int rc = 0;
         for (size_t j = 0; j < count && rc == 0; j++)
-            rc = bang_reader_row(worker->z, &worker->reader, rows[j], err);
+            rc = bang_reader_row(worker->z, reader, rows[j], err);
         return rc;
     }
-    kernels->scan(&scan, z, s->classes);
-    kernels->warm(moments, z, s->classes, scan.top, s->beta);
-    if (!s->balance)
-        kernels->logarithms(moments[3], moments[0], BANG_SIDE);
-    for (size_t j = 0; j < count; j++) {
-        double of[4] = {moments[0][j], moments[1][j], moments[2][j], moments[3][j]};
-        double label = s->balance ? scan.top[j] : z[BANG_SIDE * (size_t)s->labels[rows[j]] + j];
-        add_row(sums, s, of, label - scan.top[j]);
-    }
+    for (size_t j = 0; j < BANG_SIDE; j++)
+        label[j] = s->balance ? 0 : (double)s->labels[rows[j]];
+    reader->kernels->warm(&to->sums, worker->z, s->classes, s->beta, s->balance ? NULL : label,
+                          s->target, count);
+    to->count += count;
     return 0;
 }
 
-static int add_some(struct sum sums[SUMS], const struct search *s, struct worker *worker,
-                    size_t first, size_t count, bang_error *err)
-{
-    int rc = 0;
-    for (size_t i = first; rc == 0 && i < first + count; i++) {
-        rc = bang_reader_load(&worker->reader, s->rows[i], 1, err);
-        if (rc == 0)
-            rc = add_single(sums, s, worker, s->rows[i], err);
-    }
-    return rc;
-}
-
-static int add_all(struct sum sums[SUMS], const struct search *s, struct worker *worker,
-                   size_t first, size_t count, bang_error *err)
+static int add_run(struct part *to, const struct search *s, struct worker *worker, size_t first,
+                   size_t count, bang_error *err)
 {
     size_t rows[BANG_SIDE], found = 0;
     int rc = bang_reader_load(&worker->reader, first, count, err);
@@ -146,7 +79,7 @@ static int add_all(struct sum sums[SUMS], const struct search *s, struct worker 
         if (!is_left_out(s, row))
             rows[found++] = row;
         if (found == BANG_SIDE || (found > 0 && row + 1 == first + count)) {
-            rc = add_side(sums, s, worker, rows, found, err);
+            rc = add_side(to, s, worker, rows, found, err);
             found = 0;
         }
     }
@@ -156,73 +89,83 @@ static int add_all(struct sum sums[SUMS], const struct search *s, struct worker 
 static int add_block(void *context, size_t index, int worker, bang_error *err)
 {
     struct search *s = context;
-    struct worker *self = &s->workers[worker];
-    struct sum sums[SUMS] = {{0, 0}};
-    size_t first = index * s->per_block, count = s->row_count - first;
-    count = count < s->per_block ? count : s->per_block;
-    int rc = s->rows ? add_some(sums, s, self, first, count, err)
-                     : add_all(sums, s, self, first, count, err);
-    for (int k = 0; k < SUMS; k++)
-        s->sums[index][k] = sums[k];
+    struct part part = {.count = 0};
+    size_t rows = s->logits->table->rows, end = (index + 1) * s->per_block;
+    int rc = 0;
+    for (size_t r = index * s->per_block; r < end && r < s->run_count && rc == 0; r++) {
+        size_t first = r * s->stride, left = rows - first;
+        rc = add_run(&part, s, &s->workers[worker], first, left < s->run_rows ? left : s->run_rows,
+                     err);
+    }
+    s->parts[index] = part;
     return rc;
 }
 
-static size_t blocks_of(const struct search *s)
+static void add(double sum[2], double x)
 {
-    return s->row_count / s->per_block + (s->row_count % s->per_block > 0);
+    double total = sum[0] + x, added = total - sum[0];
+    sum[1] += (sum[0] - (total - added)) + (x - added);
+    sum[0] = total;
 }
 
 /* One pass at point->beta. */
 static int evaluate(void *context, bang_root_point *point, bang_error *err)
 {
     struct search *s = context;
-    struct sum total[SUMS] = {{0, 0}};
-    size_t blocks = blocks_of(s);
+    double sums[BANG_WARMTHS][2] = {{0}}, count = 0;
+    size_t blocks = s->run_count / s->per_block + (s->run_count % s->per_block > 0);
     s->beta = point->beta;
     int rc = bang_parallel_for(blocks, s->threads, add_block, s, s->cancel, err);
     if (rc < 0)
         return rc;
-    for (size_t b = 0; b < blocks; b++)
-        for (int k = 0; k < SUMS; k++) {
-            add(&total[k], s->sums[b][k].total);
-            add(&total[k], s->sums[b][k].lost);
-        }
-    double n = (double)(s->rows ? s->row_count : s->counted);
-    point->value = (total[VALUE].total + total[VALUE].lost) / n;
-    point->slope = (total[SLOPE].total + total[SLOPE].lost) / n;
-    point->integral = (total[INTEGRAL].total + total[INTEGRAL].lost) / n;
+    for (size_t b = 0; b < blocks; b++) {
+        const struct part *part = &s->parts[b];
+        count += (double)part->count;
+        for (size_t i = 0; i < BANG_WARMTHS; i++)
+            for (size_t j = 0; j < BANG_SIDE; j++) {
+                add(sums[i], part->sums.total[i][j]);
+                add(sums[i], part->sums.lost[i][j]);
+            }
+    }
+    point->value = (sums[BANG_VALUE][0] + sums[BANG_VALUE][1]) / count;
+    point->slope = (sums[BANG_SLOPE][0] + sums[BANG_SLOPE][1]) / count;
+    point->integral = (sums[BANG_INTEGRAL][0] + sums[BANG_INTEGRAL][1]) / count;
     return 0;
 }
 
-/* Every k-th of the rows that count, at least `least` of them, into rows (2 least). */
-static size_t pick_rows(size_t *rows, const struct search *s, size_t least)
+/* Runs of four rows, evenly spread, that have about `least` rows that count; 0 if there are not
+ * that many. */
+static int choose_sample(struct search *s, size_t least)
 {
-    size_t step = s->counted / least, seen = 0, picked = 0;
-    for (size_t row = 0; row < s->logits->table->rows; row++)
-        if (!is_left_out(s, row) && seen++ % step == 0 && picked < 2 * least)
-            rows[picked++] = row;
-    return picked;
+    size_t rows = s->logits->table->rows, found = 0;
+    if (s->counted / 4 < least)
+        return 0;
+    s->run_rows = BANG_SIDE;
+    s->stride = s->counted / (least / BANG_SIDE);
+    s->run_count = rows / s->stride + (rows % s->stride > 0);
+    s->per_block = s->run_count / SAMPLE_BLOCKS + 1;
+    for (size_t r = 0; r < s->run_count; r++)
+        for (size_t row = r * s->stride; row < rows && row < r * s->stride + BANG_SIDE; row++)
+            found += !is_left_out(s, row);
+    return found > least / 2;
 }
 
 static int find(bang_root *root, struct search *s, bang_error *err)
 {
-    size_t rows[2 * SAMPLE_MOST];
+    size_t rows = s->logits->table->rows;
     double beta = 1;
-    for (size_t least = SAMPLE_LEAST; least <= SAMPLE_MOST; least *= SAMPLE_MOST / SAMPLE_LEAST) {
-        if (s->counted < 4 * least)
-            break;
-        s->rows = rows;
-        s->row_count = pick_rows(rows, s, least);
-        s->per_block = SAMPLE_BLOCK;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        if (!choose_sample(s, samples[i]))
+            continue;
         /* A tenth of what the choice of rows leaves unsure. */
-        int rc = bang_root_find(root, evaluate, s, beta, 0.1 / sqrt((double)least), err);
+        int rc = bang_root_find(root, evaluate, s, beta, 0.1 / sqrt((double)samples[i]), err);
         if (rc < 0)
             return rc;
         beta = root->beta;
     }
-    s->rows = NULL;
-    s->row_count = s->logits->table->rows;
-    s->per_block = s->capacity;
+    s->run_rows = s->stride = s->capacity;
+    s->run_count = rows / s->capacity + (rows % s->capacity > 0);
+    s->per_block = 1;
     return bang_root_find(root, evaluate, s, beta, TOLERANCE, err);
 }
 
@@ -251,13 +194,13 @@ static int make_workers(struct search *s, int threads, bang_error *err)
 {
     size_t rows = s->logits->table->rows;
     s->capacity = bang_reader_rows(s->logits);
-    size_t blocks = rows / s->capacity + 1, samples = 2 * SAMPLE_MOST / SAMPLE_BLOCK;
-    blocks = blocks > samples ? blocks : samples;
+    size_t blocks = rows / s->capacity + 1;
+    blocks = blocks > SAMPLE_BLOCKS ? blocks : SAMPLE_BLOCKS;
     s->threads = threads > 0 ? threads : bang_threads_available();
     s->threads = (size_t)s->threads < blocks ? s->threads : (int)blocks;
-    s->sums = calloc(blocks, sizeof *s->sums);
+    s->parts = calloc(blocks, sizeof *s->parts);
     s->workers = calloc((size_t)s->threads, sizeof *s->workers);
-    if (!s->sums || !s->workers)
+    if (!s->parts || !s->workers)
         return bang_fail_memory(err);
     for (int i = 0; i < s->threads; i++) {
         struct worker *worker = &s->workers[i];
@@ -278,7 +221,7 @@ static void release(struct search *s)
         free(s->workers[i].z);
     }
     free(s->workers);
-    free(s->sums);
+    free(s->parts);
 }
 
 static void take(bang_temperature *out, const bang_root *root)

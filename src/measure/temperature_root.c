@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* More than bisection takes from the limits to neighbouring doubles. */
-enum { STEPS_MOST = 120, STEPS_FREE = 8 };
+enum { STEPS_MOST = 160, STEPS_FREE = 8 };
 
 struct search {
     double tolerance;
@@ -38,6 +38,11 @@ static double next_beta(struct search *s, int *done)
     s->change_before = size;
     if (*done)
         return now->beta * (1 + change);
+    /* A search on fewer rows ended at a limit: that says nothing of where to look. */
+    if (s->steps == 1 && (now->beta == BANG_BETA_LEAST || now->beta == BANG_BETA_MOST)) {
+        *done = 0;
+        return 1;
+    }
     /* Far away steps are cut, to a factor of e^2. */
     double cut = change < 2 ? (change > -2 ? change : -2) : 2;
     next = cut > -0.5 ? now->beta * (1 + cut) : now->beta * exp(cut);

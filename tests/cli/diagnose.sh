@@ -12,7 +12,7 @@ def shorten(x):
     if isinstance(x, dict):
         return {k: shorten(v) for k, v in x.items()}
     if isinstance(x, list):
-        return [shorten(v) for v in (x if len(x) < 7 else [x[0], "..."])]
+        return [shorten(v) for v in (x if len(x) < 9 else [x[0], "..."])]
     return x
 def show(x, indent=""):
     for k, v in x.items():

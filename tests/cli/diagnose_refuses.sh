@@ -21,6 +21,10 @@ mkdir folder
 run diagnose --pre d/pm.npy --fine d/fm.npy --html folder --csv d/fm.npy
 run diagnose --pre d/pm.npy --fine d/fm.npy --html no/where --csv d/none/x.csv
 run diagnose --pre d/pm.npy --fine d/fm.npy --html out --csv out
+run diagnose --pre d/pm.npy --fine d/fm.npy --html out --csv folder/../out
+run diagnose --pre d/pm.npy --fine d/fm.npy --labels d/y.npy --bootstrap 99
+run diagnose --pre d/pm.npy --fine d/fm.npy --labels d/y.npy --list ,
+run diagnose --pre d/pm.npy --fine d/fm.npy --probabilities --logits
 
 # all that is wrong with files, at once
 logits e count=7 classes=3
@@ -43,6 +47,50 @@ printf 'a\nb\n' >names
 run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list all --files names
 run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list all --files none
 
+# nothing that is read is written over
+printf '0\n1\n2\n' >subset
+printf 'a\nb\nc\n' >names
+seq 6 >files
+printf 'name,fine,avg,labels,classes\na,d/pm.npy,d/am.npy,d/y.npy,subset\n' >runs.csv
+pictures photos classes=a,b count=3 width=4 height=4
+kept() { cksum d/* subset names files runs.csv photos/*/*; }
+kept >before
+for output in d/y.npy d/./pm.npy d/fm.npy d/am.npy subset names files; do
+    for option in html csv; do
+        run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --avg d/am.npy --classes subset \
+            --class-names names --list FFT --files files "--$option" "$output"
+    done
+done
+for output in d/pm.npy d/../d/am.npy d/y.npy subset names runs.csv; do
+    run diagnose --curve runs.csv --class-names names --html "$output" --csv out
+done
+ln -s photos/b/0001.png link
+run diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy --list FFT --files photos \
+    --csv photos/a/0000.png --html link
+kept | cmp before - && echo kept
+rm link
+
+# outputs that look like probabilities, and labels too large for any class
+array hot.npy 'np.eye(3)[[0, 1, 2, 0, 1, 2]]'
+run diagnose --labels d/y.npy --pre hot.npy --fine hot.npy
+run diagnose --labels d/y.npy --pre hot.npy --fine hot.npy --logits -q --csv hot.csv
+array large.npy 'np.array([0, 1, 2, 0, 1, 2**63 + 5], "u8")'
+run diagnose --labels large.npy --pre d/pm.npy --fine d/fm.npy
+# a mix beyond all numbers
+array huge.npy 'np.where(np.load("d/pm.npy") > 0, 1.7e308, -1.7e308)'
+run diagnose --labels d/y.npy --pre huge.npy --fine huge.npy --weights 3,-1 -q --csv hot.csv
+# rows that are left out may hold anything
+array holes.npy 'np.concatenate([np.load("d/pm.npy"), [[np.nan] * 3]])'
+array whole.npy 'np.concatenate([np.load("d/pm.npy"), [[1, 2, 3]]])'
+array seven.npy 'np.array([0, 2, 2, 0, 2, 0, 1])'
+run diagnose --labels seven.npy --pre holes.npy --fine whole.npy --classes 0,2 -q --csv hot.csv
+# a limit on the size of files is an error of writing
+(
+    ulimit -f 1
+    bang diagnose --labels d/y.npy --pre d/pm.npy --fine d/fm.npy -q --html page.html
+    echo "exit $?"
+) 2>&1 | cat
+
 # the curve
 printf 'name,fine,avg\na,50,60\nb,51,61\n' >runs.csv
 run diagnose --curve runs.csv
@@ -51,4 +99,4 @@ run diagnose --curve runs.csv --highlight a --highlight a
 printf 'name,fine\na,50\n' >runs.csv
 run diagnose --curve runs.csv
 run diagnose --curve none.csv
-ls
+ls -A

@@ -35,8 +35,8 @@ typedef struct bang_calibration {
 /* The bin of equal width. */
 size_t bang_bin_of(double confidence, size_t bins);
 
-/* Fills bins, (count), of equal mass. confidence (n) holds the confidences, negative where the
- * prediction is wrong; it is reordered. */
+/* Fills bins, (count <= BANG_BINS_MAX), of equal mass. confidence (n) holds the confidences,
+ * negative where the prediction is wrong; it is reordered. */
 void bang_bins_equal_mass(bang_bin *bins, size_t count, double *confidence, size_t n);
 
 void bang_calibration_of(bang_calibration *out, const bang_bin *bins, size_t count);

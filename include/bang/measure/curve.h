@@ -5,7 +5,8 @@
  *
  * and how far other points lie above it. With v = (1, x, x^2), s^2 = RSS/(n - 3) and
  * h = v' (X'X)^-1 v, the curve at x is uncertain by s sqrt(h), a new point by s sqrt(1 + h);
- * both have Student's t with n - 3 degrees of freedom.
+ * both have Student's t with n - 3 degrees of freedom. Bands of them hold at each x by itself, not
+ * everywhere at once.
  */
 #ifndef BANG_MEASURE_CURVE_H
 #define BANG_MEASURE_CURVE_H

@@ -25,7 +25,10 @@
  * it, and a confidence is then that of a mean of models, not of a sum.
  *
  * Intervals are of the paired bootstrap (statistics.h): in every replicate each set is drawn
- * again by itself, and everything computed from it, the better of PM and FM included.
+ * again by itself, and everything computed from it, the better of PM and FM included. Of a set's
+ * accuracy of exactly 0 or 1 all resamples are the same: there the interval is the exact one
+ * (Clopper and Pearson 1934), with q = (1 - level)/2 from q^(1/n) to 1, or from 0 to
+ * 1 - q^(1/n).
  *
  * Alpha without OOD labels: the paper explains a poor average by a fine-tuned model that is
  * more confident than the pre-trained one. The rule: with tau the temperature at which
@@ -46,11 +49,11 @@ typedef enum bang_role {
     BANG_FINE,
     BANG_AVG, /* the average; the OSE where no average is given */
     BANG_OSE,
-    BANG_OSE_MEAN,        /* ensemble of probabilities */
+    BANG_OSE_MEAN,        /* ensemble of probabilities; none where a weight is negative */
     BANG_PRE_SCALED,      /* at its temperature */
     BANG_FINE_SCALED,     /* at its temperature */
     BANG_OSE_SCALED,      /* calibrated ensemble, of logits */
-    BANG_OSE_SCALED_MEAN, /* calibrated ensemble, of probabilities */
+    BANG_OSE_SCALED_MEAN, /* calibrated ensemble, of probabilities; as BANG_OSE_MEAN */
     BANG_ROLES,
 } bang_role;
 /* "pre", "fine", "avg", "ose", "ose_probabilities", "pre_calibrated", "fine_calibrated",
@@ -64,6 +67,8 @@ typedef enum bang_quantity {
     BANG_Q_AVG_FINE,
     BANG_Q_AVG_OSE,
     BANG_Q_FINE_PRE,
+    BANG_Q_OSE_PRE,
+    BANG_Q_OSE_FINE,
     BANG_Q_SCALED_OSE, /* calibrated OSE minus OSE */
     BANG_Q_AVG_SCALED, /* AM minus calibrated OSE */
     BANG_Q_ALL,        /* ImproveContri, also the overall improvement */
@@ -91,17 +96,18 @@ typedef struct bang_diagnosis_set {
     const bang_logits *at;    /* (alpha_count) averages at the options' alphas; or NULL */
 } bang_diagnosis_set;
 
-/* More would need more memory than it tells: a replicate is a number for every quantity. */
-enum { BANG_REPLICATES_MAX = 1000000 };
+/* Of fewer, the ends of an interval are hardly more than chance; more would need more memory than
+ * they tell: a replicate is a number for every quantity. */
+enum { BANG_REPLICATES_LEAST = 100, BANG_REPLICATES_MAX = 1000000 };
 /* Averages at alphas and further OSEs together. */
 enum { BANG_ALPHAS_MAX = BANG_MEMBERS_MAX - BANG_ROLES };
 
 typedef struct bang_diagnosis_options {
     int bins;
     double level;      /* of the intervals */
-    size_t replicates; /* of the bootstrap; 0: no intervals; at most BANG_REPLICATES_MAX */
+    size_t replicates; /* of the bootstrap; 0: no intervals; else within the limits above */
     uint64_t seed;
-    double weights[2]; /* of PM's and FM's logits in the OSE; not negative, not both 0 */
+    double weights[2]; /* of PM's and FM's logits in the OSE; one may be negative, the sum not */
     size_t id;         /* which set is in distribution; all others are OOD */
     int fit;           /* fit both temperatures on set fitted_on, if it has labels */
     size_t fitted_on;
@@ -140,6 +146,11 @@ typedef struct bang_alpha_score {
     bang_estimate accuracy;
     double confidence, nll; /* means */
     double ece;
+    /* Of an average: less the accuracy of the OSE at the same alpha, paired, and McNemar's test of
+     * the two, b: only the average is right. NaN where there is no such OSE: neither a further
+     * one, nor the OSE of the weights 1 - alpha and alpha. */
+    bang_estimate minus_ose;
+    bang_mcnemar against_ose;
 } bang_alpha_score;
 
 typedef struct bang_set_diagnosis {

@@ -44,8 +44,9 @@ typedef struct bang_numbered {
 
 /* Labels, (rows) or (rows, 1) of integers, as classes into out, (rows). columns NULL: all outputs
  * are classes. AUTO takes places if all are below the number of classes: where they could be
- * outputs, too, that is how ImageNet-A and -R are labelled. Fails on other types and shapes and
- * on labels out of range; the message begins with why. */
+ * outputs, too, that is how ImageNet-A and -R are labelled; it refuses to guess where small
+ * numbers would leave out most rows as outputs. Fails on other types and shapes and on labels
+ * out of range; the message begins with why. */
 int bang_labels_number(bang_label *out, bang_numbered *how, const bang_array *labels,
                        size_t outputs, const bang_class_outputs *columns, bang_numbers numbers,
                        bang_error *err);

@@ -13,6 +13,10 @@
  *     margin        p_l - max_{k != l} p_k
  *     NLL           -log p_l              Brier    sum_k (p_k - [k = l])^2
  *
+ * Where a source holds probabilities, those of softmax(z) are the given ones themselves, whatever
+ * they sum to; of a choice of columns, divided by their sum. Everything else, other scales and
+ * ensembles of logits, is computed from their logarithms.
+ *
  *     bang_tally *tally;
  *     bang_tally_run(&tally, &input, &options, &err);
  *     double accuracy = (double)tally->of[0].right / (double)tally->counted;

@@ -16,8 +16,9 @@
 #include "bang/base/thread.h"
 #include "bang/measure/logits.h"
 
-#define BANG_TEMPERATURE_LEAST 1e-3
-#define BANG_TEMPERATURE_MOST 1e3
+/* Wide enough for logits of any unit: whole numbers of 8 bits, or sums of a thousand of them. */
+#define BANG_TEMPERATURE_LEAST 1e-9
+#define BANG_TEMPERATURE_MOST 1e9
 
 typedef struct bang_temperature {
     double temperature; /* within the limits above */
