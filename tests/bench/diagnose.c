@@ -299,10 +299,11 @@ static volatile pid_t worker;
 
 static void pass_on(int number)
 {
-    kill(worker, number);
+    kill(-worker, number);
 }
 
-/* The work is done in another process, so that its files go however it ends. */
+/* The work is done in another process, so that its files go however it ends, and in a group of
+ * its own, so that those it started end with it. */
 int main(void)
 {
     bang_error err = {0};
@@ -310,8 +311,10 @@ int main(void)
     if (find_places() < 0)
         return 1;
     worker = fork();
-    if (worker == 0)
+    if (worker == 0) {
+        setpgid(0, 0);
         exit(measure_all() < 0);
+    }
     signal(SIGINT, pass_on);
     signal(SIGTERM, pass_on);
     if (worker > 0)
