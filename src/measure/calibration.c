@@ -137,15 +137,18 @@ static inline void add(struct content *to, double value)
     to->most = confidence > to->most ? confidence : to->most;
 }
 
-/* Of so many equal slices of 0..1 few hold a cut: only samples in these need to be in order. The
- * last one is for 1 itself. */
-enum { SLICES = 4096, IS_CUT = UINT16_MAX };
+/* Of the slices of 0..1 few hold a cut: only samples in these need to be in order. What a
+ * confidence lacks to 1 decides, in 128 slices for every factor of 2, as many models are all but
+ * certain; the last one is for 1 itself. */
+enum { SLICES = 128 * 53 + 1, SLICE_SHIFT = 45, IS_CUT = UINT16_MAX };
 _Static_assert((int)BANG_BINS_MAX < (int)IS_CUT, "a bin has a number");
 
 static inline size_t slice_of(double value)
 {
-    double confidence = fabs(value);
-    return confidence < 1 ? (size_t)(int)(confidence * SLICES) : SLICES;
+    double lack = 1 - fabs(value);
+    if (!(lack > 0)) /* also of a NaN */
+        return SLICES;
+    return (size_t)((key_of(1) >> SLICE_SHIFT) - (key_of(lack) >> SLICE_SHIFT));
 }
 
 /* The bin of every slice that lies in one. start becomes where the bins begin among the samples of

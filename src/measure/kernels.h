@@ -44,8 +44,9 @@ typedef struct bang_accord {
 } bang_accord;
 
 /* What a temperature is found by (temperature.h): sums over rows of the function that is sought
- * the zero of, its slope and its integral, in four lanes; lost is what rounding took from total. */
-enum { BANG_VALUE, BANG_SLOPE, BANG_INTEGRAL, BANG_WARMTHS };
+ * the zero of, its first two derivatives and its integral, in four lanes; lost is what rounding
+ * took from total. */
+enum { BANG_VALUE, BANG_SLOPE, BANG_BEND, BANG_INTEGRAL, BANG_WARMTHS };
 typedef struct bang_warmth {
     double total[BANG_WARMTHS][BANG_SIDE], lost[BANG_WARMTHS][BANG_SIDE];
 } bang_warmth;
@@ -62,10 +63,11 @@ typedef struct bang_measure_kernels {
     int (*turn_f64)(double *out, const double *const rows[BANG_SIDE], size_t count);
     void (*scan)(bang_scan *out, const double *z, size_t count);
     /* Adds the first `rows` rows. With d_k = z_k - top, e_k = exp(beta d_k), S the sum of e_k, and
-     * M, V the mean and variance of d_k by the weights e_k/S:
+     * M, V, W the mean, variance and third central moment of d_k by the weights e_k/S:
      *
-     *     with labels       NLL' = M - d_l             NLL'' = V           NLL = log S - beta d_l
-     *     label is NULL     confidence - target, confidence = 1/S          confidence' = -M/S
+     *                value         slope    bend         integral
+     *     labels     M - d_l       V        W            log S - beta d_l, the NLL
+     *     NULL       1/S - target  -M/S     (M^2 - V)/S  none: 1/S is the confidence
      */
     void (*warm)(bang_warmth *sums, const double *z, size_t count, double beta, const double *label,
                  double target, size_t rows);

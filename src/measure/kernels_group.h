@@ -125,29 +125,34 @@ static void warm(bang_warmth *sums, const double *z, size_t count, double beta, 
 {
     double binary = beta * LOG2_E;
     for (size_t q = 0; q < S; q += L) {
-        vector top = load(z + q), sum = {0}, first = {0}, second = {0}, of[BANG_WARMTHS] = {0};
+        vector top = load(z + q), of[BANG_WARMTHS] = {0};
+        vector sum = {0}, first = {0}, second = {0}, third = {0};
         for (size_t k = 1; k < count; k++)
             top = larger(top, load(z + S * k + q));
         for (size_t k = 0; k < count; k++) {
             vector d = load(z + S * k + q) - top, x = d * binary, y = power(x);
             /* Far down d may be infinite, and e is nothing. */
             d = (vector)((whole)d & ~(whole)(x < -1022));
-            vector yd = y * d;
+            vector yd = y * d, ydd = yd * d;
             sum += y;
             first += yd;
-            second += yd * d;
+            second += ydd;
+            third += ydd * d;
         }
-        vector mean = first / sum;
+        vector inverse = 1 / sum, mean = first * inverse;
+        vector square = mean * mean, variance = larger(second * inverse - square, spread(0));
         if (label) {
             vector below = at_label(z + q, label + q) - top;
             whole alone = (whole)(sum == 1) & (count > 1 ? UINT64_MAX : 0);
             mean = choose(alone, smaller(mean, spread(-BANG_VANISHED)), mean);
             of[BANG_VALUE] = mean - below;
-            of[BANG_SLOPE] = larger(second / sum - mean * mean, spread(0));
+            of[BANG_SLOPE] = variance;
+            of[BANG_BEND] = third * inverse - mean * (3 * variance + square);
             of[BANG_INTEGRAL] = logarithm(sum) - below * beta;
         } else {
-            of[BANG_VALUE] = 1 / sum - target;
-            of[BANG_SLOPE] = -mean / sum;
+            of[BANG_VALUE] = inverse - target;
+            of[BANG_SLOPE] = -mean * inverse;
+            of[BANG_BEND] = (square - variance) * inverse;
         }
         whole valid = first_lanes(rows, q);
         for (size_t i = 0; i < BANG_WARMTHS; i++)

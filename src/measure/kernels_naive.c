@@ -86,24 +86,27 @@ static void warm(bang_warmth *sums, const double *z, size_t count, double beta, 
     bang_scan of;
     scan(&of, z, count);
     for (size_t j = 0; j < rows; j++) {
-        double sum = 0, first = 0, second = 0;
+        double sum = 0, first = 0, second = 0, third = 0;
         for (size_t k = 0; k < count; k++) {
             double d = z[BANG_SIDE * k + j] - of.top[j], y = exp(beta * d);
             sum += y;
             first += y > 0 ? y * d : 0; /* else d may be infinite */
             second += y > 0 ? y * d * d : 0;
+            third += y > 0 ? y * d * d * d : 0;
         }
-        double mean = first / sum;
+        double mean = first / sum, variance = fmax(0, second / sum - mean * mean);
         if (!label) {
             add_exactly(sums, BANG_VALUE, j, 1 / sum - target);
             add_exactly(sums, BANG_SLOPE, j, -mean / sum);
+            add_exactly(sums, BANG_BEND, j, (mean * mean - variance) / sum);
             continue;
         }
         double below = z[BANG_SIDE * (size_t)label[j] + j] - of.top[j];
         if (sum == 1 && count > 1)
             mean = fmin(mean, -BANG_VANISHED);
         add_exactly(sums, BANG_VALUE, j, mean - below);
-        add_exactly(sums, BANG_SLOPE, j, fmax(0, second / sum - mean * mean));
+        add_exactly(sums, BANG_SLOPE, j, variance);
+        add_exactly(sums, BANG_BEND, j, third / sum - mean * (3 * variance + mean * mean));
         add_exactly(sums, BANG_INTEGRAL, j, log(sum) - beta * below);
     }
 }

@@ -129,6 +129,7 @@ static int evaluate(void *context, bang_root_point *point, bang_error *err)
     }
     point->value = (sums[BANG_VALUE][0] + sums[BANG_VALUE][1]) / count;
     point->slope = (sums[BANG_SLOPE][0] + sums[BANG_SLOPE][1]) / count;
+    point->bend = (sums[BANG_BEND][0] + sums[BANG_BEND][1]) / count;
     point->integral = (sums[BANG_INTEGRAL][0] + sums[BANG_INTEGRAL][1]) / count;
     return 0;
 }
@@ -157,8 +158,9 @@ static int find(bang_root *root, struct search *s, bang_error *err)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         if (!choose_sample(s, samples[i]))
             continue;
-        /* A tenth of what the choice of rows leaves unsure. */
-        int rc = bang_root_find(root, evaluate, s, beta, 0.1 / sqrt((double)samples[i]), err);
+        /* A last step leaves about its square: a tenth of what the choice of rows leaves unsure. */
+        double unsure = 1 / sqrt((double)samples[i]);
+        int rc = bang_root_find(root, evaluate, s, beta, sqrt(0.1 * unsure), err);
         if (rc < 0)
             return rc;
         beta = root->beta;

@@ -36,6 +36,10 @@ static double next_beta(struct search *s, int *done)
     /* Rounding is all that is left where steps no longer shrink. */
     *done = size <= s->tolerance || (size < 1e-9 && size >= s->change_before / 2);
     s->change_before = size;
+    /* Near the zero the bend tells the next term. */
+    double more = -change * change * now->beta * now->bend / now->slope / 2;
+    if (size < 0.2 && fabs(more) < 0.5 * size)
+        change += more;
     if (*done)
         return now->beta * (1 + change);
     /* A search on fewer rows ended at a limit: that says nothing of where to look. */

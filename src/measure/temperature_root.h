@@ -10,10 +10,11 @@
 typedef struct bang_root_point {
     double beta;
     double value, slope; /* slope >= 0 */
+    double bend;         /* of the slope; 0 where it is not known */
     double integral;     /* of value, from somewhere */
 } bang_root_point;
 
-/* Fills value, slope and integral at point->beta. */
+/* Fills value, slope, bend and integral at point->beta. */
 typedef int (*bang_root_function)(void *context, bang_root_point *point, bang_error *err);
 
 typedef struct bang_root {
