@@ -409,6 +409,11 @@ def lists_of_all_samples():
 
 
 @case
+def accuracies_of_every_class():
+    return one(161, 300, 40, options={"by_class": True})
+
+
+@case
 def other_bins_and_levels():
     return one(92, 900, 5, options={"bins": 7, "level": 0.8, "bootstrap": 3000})
 
@@ -684,6 +689,7 @@ def random_case(seed):
         options["alphas"] = ["0.15", "0.7"]
     if pick(0, 0, 1):
         options["weights"] = (0.25, 1)
+        options["by_class"] = True
     if pick(0, 0, 1):
         options["bins"] = int(rng.integers(1, 60))
     options["fit"] = pick("none", *(data["name"] for data in sets))

@@ -59,8 +59,9 @@ def arguments(options):
             out += ["--" + key, ",".join(str(v) for v in options[key])]
     for name in options.get("highlight", []):
         out += ["--highlight", name]
-    if options.get("probabilities"):
-        out += ["--probabilities"]
+    for key, option in (("probabilities", "--probabilities"), ("by_class", "--by-class")):
+        if options.get(key):
+            out += [option]
     return out
 
 

@@ -122,6 +122,7 @@ class Member:
     def __init__(self, score, logp, parts=()):
         self.logp, self.prediction = logp, score.argmax(axis=1)  # the first of equals
         self.doubt = np.zeros(len(score), bool)
+        self.mixed = len(parts) > 0  # logits that are equal may differ in a bit
         if not parts:
             return
         at = self.prediction[:, None]

@@ -5,7 +5,7 @@ A case is a dict of what the options say,
 
     {"sets": [{"name", "labels", "pre", "fine", "avg", "classes", "at": {alpha: file}}],
      "weights", "alphas", "bins", "level", "bootstrap", "id", "fit", "temperature",
-     "probabilities", "label_numbers", "list", "class_names", "curve", "highlight"}
+     "probabilities", "label_numbers", "list", "by_class", "class_names", "curve", "highlight"}
 
 and diagnosis(case) is the JSON as it should be, in which a leaf is a number that must be
 met exactly, a Near that allows a stated error, or None where there is no value. Files are
@@ -119,8 +119,9 @@ def calibration_part(data, case):
             out[key][role] = Anything if doubt else near(found[key], 1e-9, room)
         if itself:
             constant = np.ptp(m.logp, axis=1) == 0
-            sure = (m.confidence == 1) | constant if data.classes > 2 else constant | True
-            sure |= m.exact
+            # of two classes the sum has one order, and equal logits give equal bits
+            sure = (m.confidence == 1) | constant | m.exact
+            sure |= data.classes == 2 and not m.mixed
             bins, doubt = equal_mass(m.confidence, m.right, count, sure)
             doubt += int(m.doubt.sum())
             found = bin_gaps([b[:3] for b in bins], data.n)
@@ -313,6 +314,15 @@ def samples_part(data, case):
                         for g in GROUPS if g in wanted}, "samples_detail": details}
 
 
+def classes_part(data):
+    out = []
+    for c in range(data.classes):
+        here = data.labels == c
+        out.append({"class": c, "n": int(here.sum()), "accuracy": {
+            role: share(data.roles[role].right[here]) if here.any() else None for role in FOUR}})
+    return out
+
+
 def set_diagnosis(data, case, temperatures, random):
     roles = data.members(case, temperatures)
     labelled = data.labels is not None
@@ -367,6 +377,8 @@ def set_diagnosis(data, case, temperatures, random):
         out["ensembles"] = alpha_scores(data, case, members, random)
     if data.at:
         against_ensembles(data, case, out["averages"], members, random)
+    if case.get("by_class") and labelled:
+        out["classes_detail"] = classes_part(data)
     if case.get("list") and labelled:
         out.update(samples_part(data, case))
     return out
