@@ -4,8 +4,8 @@
  *
  *     NLL(T) = mean_i [log sum_k exp(z_ik/T) - z_il/T],
  *
- * which is convex in 1/T. Found by Newton's method in 1/T within brackets, first on some
- * of the rows, then on all, until 1/T changes by less than 1e-12 of itself.
+ * which is convex in 1/T. Found by Newton's method in 1/T, with its term of second order, within
+ * brackets, first on some of the rows, then on all, until 1/T changes by less than 1e-12 of itself.
  *
  * Balance, without labels: the T at which one model is on average as confident as another,
  * mean_i max_k softmax(z_i/T)_k = target; confidence falls with T.
