@@ -449,23 +449,23 @@ def probabilities_f32():
     return as_probabilities(96, "<f4")
 
 
-@case
-def probabilities_on_the_edges_of_bins():
-    """In fifteenths: a last bit decides about the bin."""
+def in_fifteenths(seed, draws, dtype):
+    """On the edges of bins: a last bit decides about the bin."""
     def change(y, z):
-        rng = np.random.default_rng(7)
+        rng = np.random.default_rng(draws)
         return y, {role: rng.multinomial(15, e) / 15
                    for role, e in probabilities_of(y, z)[1].items()}
-    return one(99, 2000, 6, dtype="<f8", change=change, options={"probabilities": True})
+    return one(seed, 2000, 6, dtype=dtype, change=change, options={"probabilities": True})
+
+
+@case
+def probabilities_on_the_edges_of_bins():
+    return in_fifteenths(99, 7, "<f8")
 
 
 @case
 def probabilities_on_edges_f32():
-    def change(y, z):
-        rng = np.random.default_rng(8)
-        return y, {role: rng.multinomial(15, e) / 15
-                   for role, e in probabilities_of(y, z)[1].items()}
-    return one(100, 2000, 6, dtype="<f4", change=change, options={"probabilities": True})
+    return in_fifteenths(100, 8, "<f4")
 
 
 @case
