@@ -1,0 +1,73 @@
+/* Digits of MNIST under shifts: a broad mixture to pre-train on, one narrow domain to
+ * fine-tune in, and five domains that were never trained on.
+ *
+ *     bang_shift_options options = BANG_SHIFT_OPTIONS_INIT;
+ *     options.kind = BANG_SHIFT_R;
+ *     options.split = BANG_SHIFT_TEST;
+ *     bang_shift_make(&images, &labels, &mnist, &options, &err);     // (count, 28, 28) u8
+ *
+ * Image i is drawn from the stream (seed, kind, split, i) alone, whatever count and threads.
+ *
+ *     broad  many changes, each with its probability: shift.c has the list
+ *     id     a little affine jitter, grey on a smooth texture, a little noise
+ *     v2     other writers' digits rendered like id, with more noise      (ImageNet-V2)
+ *     r      thick or blurred strokes, all textures                       (ImageNet-R)
+ *     a      occluded and noisy                                           (ImageNet-A)
+ *     s      dark thin strokes on white                                   (ImageNet-Sketch)
+ *     o      rotated, scaled, sheared, shifted                            (ObjectNet)
+ *
+ * Digits of no two of these overlap (file of 60,000 unless said):
+ *
+ *     broad train 0 .. 39,999 (60,000 renderings; i is of digit i mod 40,000), test 44,000 ..
+ *     id train 40,000 .. 42,999, val 43,000 .. 43,999, test 45,000 .. 49,999
+ *     r, a, s, o test 50,000 .., 52,500 .., 55,000 .., 57,500 ..  (2,500 each)
+ *     v2 test: the file of 10,000, by other writers
+ */
+#ifndef BANG_DATA_SHIFT_H
+#define BANG_DATA_SHIFT_H
+
+#include "bang/data/mnist.h"
+
+enum { BANG_SHIFT_SIDE = 28, BANG_SHIFT_CLASSES = 10 };
+
+typedef enum bang_shift_kind {
+    BANG_SHIFT_BROAD,
+    BANG_SHIFT_ID,
+    BANG_SHIFT_V2,
+    BANG_SHIFT_R,
+    BANG_SHIFT_A,
+    BANG_SHIFT_S,
+    BANG_SHIFT_O,
+    BANG_SHIFT_KINDS,
+} bang_shift_kind;
+/* "broad", "id", "v2", "r", "a", "s", "o"; -1 when name is none of them. */
+extern const char *const bang_shift_names[BANG_SHIFT_KINDS];
+int bang_shift_find(bang_shift_kind *out, const char *name);
+
+typedef enum bang_shift_split {
+    BANG_SHIFT_TRAIN,
+    BANG_SHIFT_VAL,
+    BANG_SHIFT_TEST
+} bang_shift_split;
+
+typedef struct bang_shift_options {
+    bang_shift_kind kind;
+    bang_shift_split split;
+    uint64_t seed;
+    size_t count; /* 0: all that the split has */
+    int threads;  /* 0: all */
+    bang_cancel *cancel;
+} bang_shift_options;
+#define BANG_SHIFT_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        BANG_SHIFT_ID, BANG_SHIFT_TRAIN, 1, 0, 0, NULL                                             \
+    }
+
+/* images (count, 28, 28) u8 and labels (count) i64, which the caller releases. BANG_EUSAGE for a
+ * split that a kind does not have or more images than there are. */
+int bang_shift_make(bang_array *images, bang_array *labels, const bang_mnist *mnist,
+                    const bang_shift_options *options, bang_error *err);
+/* How many images a split has by default, with digits of its own; 0: there is no such split. */
+size_t bang_shift_count(const bang_mnist *mnist, bang_shift_kind kind, bang_shift_split split);
+
+#endif

@@ -1,0 +1,47 @@
+/* Which parts of a picture a vision transformer's output depends on, as a map over its patches
+ * or pixels.
+ *
+ *     bang_saliency *maps;
+ *     bang_saliency_open(&maps, &vit, &err);
+ *     bang_saliency_map(out, maps, BANG_GRADCAM, pixels, which);
+ *     bang_saliency_close(maps);
+ *
+ * Grad-CAM (Selvaraju et al. 2017) on tokens: with A (patches, width) the patches' output of the
+ * last block's first norm, which is where they last reach the class token, and
+ * G = d logit_class/dA, the weight of a channel is its mean gradient over patches and
+ *
+ *     map_t = max(0, sum_c A_tc mean_s G_sc)          over the grid of patches.
+ *
+ * Input gradients: |d logit_class/d pixel|, the largest over the channels, per pixel.
+ *
+ * Attention rollout (Abnar and Zuidema 2020): with P_l the attention of block l, mean over its
+ * heads, the row of the class token in prod_l (P_l + I)/2, later blocks to the left, over the
+ * patches; it knows no class.
+ */
+#ifndef BANG_EXPLAIN_SALIENCY_H
+#define BANG_EXPLAIN_SALIENCY_H
+
+#include "bang/model/vit.h"
+
+typedef enum bang_saliency_kind {
+    BANG_GRADCAM,
+    BANG_INPUT_GRADIENT,
+    BANG_ROLLOUT
+} bang_saliency_kind;
+
+typedef struct bang_saliency bang_saliency;
+
+/* vit is borrowed and must outlive it. The caller closes it. Belongs to one thread. */
+int bang_saliency_open(bang_saliency **out, const bang_vit *vit, bang_error *err);
+void bang_saliency_close(bang_saliency *maps);
+/* Edge of the square map: patches of an edge, or pixels for input gradients. */
+size_t bang_saliency_side(const bang_saliency *maps, bang_saliency_kind kind);
+/* pixels (channels, image, image) normalised; out (side, side), not scaled. which: the logit;
+ * SIZE_MAX: the largest one. Returns the class that was explained. */
+size_t bang_saliency_map(double *out, bang_saliency *maps, bang_saliency_kind kind,
+                         const float *pixels, size_t which);
+
+/* Share of a map's mass within a region, (count) of 0 and 1; NaN for a map that is zero. */
+double bang_saliency_inside(const double *map, const uint8_t *region, size_t count);
+
+#endif

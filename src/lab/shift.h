@@ -1,0 +1,86 @@
+/* The lab: BANG end to end on shifted digits (section 4, appendices C.1, D.7, E.2, E.4-E.6, H).
+ * A small ViT is pre-trained on a broad mixture (PM), fine-tuned in one domain in many ways (FM),
+ * averaged with itself, and measured on that domain (ID) and five others (OOD).
+ *
+ * Work goes in three rounds, each a parallel loop whose tasks run on one thread, so that no
+ * number depends on threads: pre-training (a task per seed), fine-tuning (per seed and method),
+ * measuring (per seed and method). Models are kept in FOLDER/models/seed-S/NAME.safetensors with
+ * the digest of what made them; a run that goes on takes those whose digest fits.
+ *
+ * A unit is one seed. Its record "lab/seed-S" holds (accuracies and the like are fractions, one
+ * number per set in the order of "sets" unless said):
+ *
+ *     {"sets": ["ID", "V2", "R", "A", "S", "O"], "n": [..],
+ *      "pre": MEMBER,
+ *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "color": .., "long-vanilla":
+ * ..}, "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
+ *      "curve": [{"rate", "steps", "schedule", "fine": [accuracy], "avg": [accuracy]}, ..],
+ *      "fashion": {..}}                                  curve and fashion: where they are run
+ *     MEMBER  {"accuracy": [..], "confidence": [..], "ece": [..], "nll": [..]}
+ *     METHOD  {"fine": MEMBER, "avg": MEMBER, "ose": MEMBER,        avg, ose: alpha = 1/2
+ *              "ose_probabilities": MEMBER, "fine_calibrated": MEMBER, "calibrated_ose": MEMBER,
+ *              "temperature": {"pre", "fine"},                     fitted on ID validation
+ *              "alphas": [0, .1, .. 1],
+ *              "wse": [[accuracy per set] per alpha], "wse_confidence": [[..]],
+ *              "ose_alphas": [[..]],                               the same of outputs
+ *              "validation": [accuracy on ID validation per alpha],
+ *              "exp1": [[accuracy per set] for alpha .2 .3 .4 .5],  head alone re-scaled
+ *              "groups": [[TTT TTF TFT TFF FTT FTF FFT FFF] per set],
+ *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]]},   null: empty group
+ *              "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
+ *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
+ *                          "layer-confidence-ood": ..}}
+ * A member is named METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose,
+ * METHOD/confidence-ood, ... or "pre". only_a counts images that a alone has right.
+ */
+#ifndef BANG_LAB_SHIFT_H
+#define BANG_LAB_SHIFT_H
+
+#include "bang/data/shift.h"
+#include "bang/model/vit_file.h"
+#include "bang/train/tune.h"
+#include "lab/lab.h"
+
+enum { SHIFT_SETS = 6, SHIFT_ALPHAS = 11, SHIFT_EXP1 = 4 };
+extern const char *const shift_set_names[SHIFT_SETS]; /* "ID", "V2", "R", "A", "S", "O" */
+extern const double shift_alphas[SHIFT_ALPHAS];
+
+/* A way of fine-tuning. */
+typedef struct shift_method {
+    const char *name;  /* "mixup-ls-10" */
+    const char *title; /* "Mixup + LS(0.10)" */
+    double smoothing, mixup;
+    const char *augment; /* as --augment, or NULL */
+    int steps;           /* 500: MAIN, 1,200: LONG */
+    double rate;
+    int quick; /* part of the quick scale */
+} shift_method;
+const shift_method *shift_methods(size_t *count);
+
+/* Images of a seed. */
+typedef struct shift_data {
+    bang_images broad, tune, validation; /* in memory */
+    bang_images test[SHIFT_SETS];
+} shift_data;
+
+/* Runs what is missing and returns the units' results in order (a new reference). */
+int shift_units(json_t **out, const bang_lab_options *options, bang_error *err);
+
+/* From units to what a person sees: tables, figures, verdicts (show), and the summary for
+ * programs (result). Pure functions of the records. */
+int shift_summary(json_t *result, json_t *show, const json_t *units,
+                  const bang_lab_options *options, bang_error *err);
+
+/* Fashion-MNIST (appendix D.7.3): a linear probe of the pre-trained tower serves the towers of
+ * PM, FM and their averages. result takes
+ *     {"n", "alphas", "pre", "fine", "wse": [accuracy per alpha], "ose": [..],
+ *      "only_wse", "only_ose"}                 the two: images that one alone has right, at 1/2
+ * Left empty, with a note in result["missing"], where the data are not installed. */
+int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
+                  uint64_t seed, bang_cancel *cancel, bang_error *err);
+
+/* Maps of PM, FM and the average side by side on some images of each set: an entry of "show". */
+int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
+               const bang_vit_model *average, const shift_data *data, bang_error *err);
+
+#endif
