@@ -119,6 +119,13 @@ void lab_show_verdict(json_t *show, const char *claim, const char *holds, const 
                                           "holds", holds, "because", because));
 }
 
+void lab_show_item(json_t *show, const char *item, const char *claim, const char *holds,
+                   const char *because)
+{
+    json_array_append_new(show, json_pack("{ss ss ss ss ss}", "kind", "verdict", "item", item,
+                                          "claim", claim, "holds", holds, "because", because));
+}
+
 json_t *lab_table(const char *title, const char *const *columns, const char *note)
 {
     json_t *names = json_array();

@@ -69,6 +69,8 @@
  *     reliability  "x_label" and "y_label"; of a panel "ece" and "color" may be
  *              missing; bins go upwards, of any width; what is not known of an
  *              empty bin is null
+ *     verdict  "item": what of the paper it is about ("Table 1"); the overview at the top of
+ *              the page lists items with their verdicts and leads to where they are shown
  *     picture  "scale": its size on the page over its pixels, 1 when missing;
  *              "pixelated": true to see the pixels
  *
