@@ -12,6 +12,14 @@
  *
  *     map_t = max(0, sum_c A_tc mean_s G_sc)          over the grid of patches.
  *
+ * It explains what the last block still adds: small networks often decide in the first ones, and
+ * then, as the mean over patches forgets which of them were attended to, the map is near chance
+ * even where a network is always right (tests/test_explain_region.c has such a case). So also
+ *
+ * HiResCAM (Draelos and Carin 2020), each patch by its own gradient, of all blocks together:
+ *
+ *     map_t = sum_l max(0, sum_c A_ltc G_ltc)         A_l, G_l of block l.
+ *
  * Input gradients: |d logit_class/d pixel|, the largest over the channels, per pixel; pixels as
  * the network reads them, normalised.
  *
@@ -26,6 +34,7 @@
 
 typedef enum bang_saliency_kind {
     BANG_GRADCAM,
+    BANG_HIRESCAM,
     BANG_INPUT_GRADIENT,
     BANG_ROLLOUT,
     BANG_SALIENCY_KINDS,
