@@ -8,7 +8,7 @@
  *
  * Image i is drawn from the stream (seed, kind, split, i) alone, whatever count and threads.
  *
- *     broad  many changes, each with its probability: shift.c has the list
+ *     broad  many changes, each with its probability (strengths: shift_recipe.c)
  *     id     a little affine jitter, grey on a smooth texture, a little noise
  *     v2     other writers' digits rendered like id, with more noise      (ImageNet-V2)
  *     r      thick or blurred strokes, all textures                       (ImageNet-R)
@@ -21,7 +21,10 @@
  *     broad train 0 .. 39,999 (60,000 renderings; i is of digit i mod 40,000), test 44,000 ..
  *     id train 40,000 .. 42,999, val 43,000 .. 43,999, test 45,000 .. 49,999
  *     r, a, s, o test 50,000 .., 52,500 .., 55,000 .., 57,500 ..  (2,500 each)
- *     v2 test: the file of 10,000, by other writers
+ *     v2 test: the file of 10,000, by other writers (10,000)
+ *
+ * One's own files of another size are cut in the same shares, rounded down; a split that gets no
+ * digit that way is refused.
  */
 #ifndef BANG_DATA_SHIFT_H
 #define BANG_DATA_SHIFT_H
@@ -49,6 +52,9 @@ typedef enum bang_shift_split {
     BANG_SHIFT_VAL,
     BANG_SHIFT_TEST
 } bang_shift_split;
+/* "train", "val", "test"; -1 when name is none of them. */
+int bang_shift_find_split(bang_shift_split *out, const char *name);
+const char *bang_shift_split_name(bang_shift_split split);
 
 typedef struct bang_shift_options {
     bang_shift_kind kind;
