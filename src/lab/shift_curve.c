@@ -42,10 +42,10 @@ int shift_measure_point(shift_run *run, shift_seed *seed, size_t point, bang_err
     }
     if (rc == 0)
         avg_row = accuracies(seed, logits, classes);
-    if (rc == 0 && !(seed->grid[point] = json_pack(
-                         "{so sI ss sO sO}", "rate", bang_json_number(p->rate), "steps",
-                         (json_int_t)p->steps, "schedule", schedule, "fine", fine_row, "avg",
-                         avg_row)))
+    if (rc == 0 &&
+        !(seed->grid[point] = json_pack("{so sI ss sO sO}", "rate", bang_json_number(p->rate),
+                                        "steps", (json_int_t)p->steps, "schedule", schedule, "fine",
+                                        fine_row, "avg", avg_row)))
         rc = bang_fail_memory(err);
     json_decref(fine_row);
     json_decref(avg_row);

@@ -69,7 +69,7 @@ static int render_unlabelled(bang_images *out, const shift_run *run, uint64_t se
 
 const bang_images *shift_part(const shift_seed *seed, size_t part)
 {
-    return part < SHIFT_SETS           ? &seed->data.test[part]
+    return part < SHIFT_SETS          ? &seed->data.test[part]
            : part == SHIFT_VALIDATION ? &seed->data.validation
                                       : &seed->unlabelled;
 }

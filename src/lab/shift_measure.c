@@ -41,8 +41,7 @@ static int look(outputs *o, shift_run *run, const shift_seed *seed, const bang_v
     for (size_t a = 0; rc == 0 && a < SHIFT_BETWEEN; a++) {
         if (!(o->at[a] = calloc(labelled * K, sizeof **o->at)))
             return bang_fail_memory(err);
-        shift_mix(o->mixed, pre->parameters, fine->parameters, shift_alphas[a + 1],
-                  pre->map.count);
+        shift_mix(o->mixed, pre->parameters, fine->parameters, shift_alphas[a + 1], pre->map.count);
         rc = shift_look(o->at[a], a == SHIFT_HALF ? o->features : NULL, run, seed, o->mixed, 0,
                         LABELLED, err);
     }
@@ -154,8 +153,8 @@ static json_t *margins_json(const bang_diagnosis *d, bang_role role)
     json_t *out = json_array();
     for (size_t s = 0; s < SHIFT_SETS; s++) {
         const bang_set_diagnosis *set = &d->sets[s];
-        json_array_append_new(out, lab_numbers(set->tally->of[set->member[role]].margin,
-                                               BANG_PAIRS));
+        json_array_append_new(out,
+                              lab_numbers(set->tally->of[set->member[role]].margin, BANG_PAIRS));
     }
     return out;
 }
@@ -281,8 +280,10 @@ static int add_members(const shift_seed *seed, const char *method, shift_found *
     shift_member *avg = shift_add_member(found, seed, method, "avg");
     shift_member *ose = shift_add_member(found, seed, method, "ose");
     shift_member *calibrated = shift_add_member(found, seed, method, "calibrated_ose");
-    if (!fine || !avg || !ose || !calibrated)
+    shift_member *pre = shift_add_member(found, seed, "", "pre");
+    if (!fine || !avg || !ose || !calibrated || !pre)
         return bang_fail_memory(err);
+    shift_classes(pre->classes, seed->pre_logits, tests);
     shift_classes(fine->classes, o->fine, tests);
     shift_classes(avg->classes, o->at[SHIFT_HALF], tests);
     ensemble_classes(ose->classes, seed->pre_logits, o->fine, half, tests);

@@ -31,11 +31,10 @@ int shift_look(float *out, float *features, shift_run *run, const shift_seed *se
     const bang_vit_model *model = &seed->pre;
     size_t width = bang_vit_features(&model->vit.config);
     bang_vit_worker_f32 worker = {0};
-    float *pixels =
-        aligned_alloc(64, sizeof(float) * PIECE * BANG_SHIFT_SIDE * BANG_SHIFT_SIDE);
-    int rc = pixels ? bang_vit_worker_init_f32(&worker, &model->vit.config, PIECE, BANG_VIT_PREDICT,
-                                               err)
-                    : bang_fail_memory(err);
+    float *pixels = aligned_alloc(64, sizeof(float) * PIECE * BANG_SHIFT_SIDE * BANG_SHIFT_SIDE);
+    int rc =
+        pixels ? bang_vit_worker_init_f32(&worker, &model->vit.config, PIECE, BANG_VIT_PREDICT, err)
+               : bang_fail_memory(err);
     for (size_t part = from; rc == 0 && part < to; part++) {
         const bang_images *images = shift_part(seed, part);
         for (size_t i = 0; rc == 0 && i < images->count; i += PIECE) {
@@ -61,12 +60,8 @@ void shift_mix(float *out, const float *pre, const float *fine, double alpha, si
 {
     const void *const in[] = {pre, fine};
     const bang_dtype types[] = {BANG_F32, BANG_F32};
-    bang_block block = {.inputs = 2,
-                        .count = count,
-                        .in = in,
-                        .in_types = types,
-                        .out = out,
-                        .out_type = BANG_F32};
+    bang_block block = {
+        .inputs = 2, .count = count, .in = in, .in_types = types, .out = out, .out_type = BANG_F32};
     bang_block_linear(&block, (double[]){1 - alpha, alpha});
 }
 

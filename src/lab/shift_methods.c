@@ -107,13 +107,12 @@ static json_t *common_options(const shift_plan *plan, const char *digest)
     json_t *names = json_array();
     for (size_t i = 0; i < plan->method_count; i++)
         json_array_append_new(names, json_string(plan->methods[i]->name));
-    return json_pack(
-        "{s{sI sI sI sI sI} s{sI sI} sI sI so ss}", "images", "broad", (json_int_t)plan->broad,
-        "tune", (json_int_t)plan->tune, "validation", (json_int_t)plan->validation, "test",
-        (json_int_t)plan->test, "unlabelled", (json_int_t)plan->unlabelled, "pre", "steps",
-        (json_int_t)plan->pre_steps, "batch", (json_int_t)plan->pre_batch, "batch",
-        (json_int_t)plan->batch, "shorten", (json_int_t)plan->shorten, "methods", names, "mnist",
-        digest);
+    return json_pack("{s{sI sI sI sI sI} s{sI sI} sI sI so ss}", "images", "broad",
+                     (json_int_t)plan->broad, "tune", (json_int_t)plan->tune, "validation",
+                     (json_int_t)plan->validation, "test", (json_int_t)plan->test, "unlabelled",
+                     (json_int_t)plan->unlabelled, "pre", "steps", (json_int_t)plan->pre_steps,
+                     "batch", (json_int_t)plan->pre_batch, "batch", (json_int_t)plan->batch,
+                     "shorten", (json_int_t)plan->shorten, "methods", names, "mnist", digest);
 }
 
 json_t *shift_unit_options(const shift_plan *plan, size_t unit, const char *digest)
@@ -121,8 +120,7 @@ json_t *shift_unit_options(const shift_plan *plan, size_t unit, const char *dige
     json_t *out = common_options(plan, digest);
     json_object_set_new(out, "unit", json_integer((json_int_t)unit));
     json_object_set_new(out, "seed", json_integer((json_int_t)(plan->seed + unit)));
-    json_object_set_new(out, "grid",
-                        json_integer(unit == 0 ? (json_int_t)plan->grid_count : 0));
+    json_object_set_new(out, "grid", json_integer(unit == 0 ? (json_int_t)plan->grid_count : 0));
     return out;
 }
 

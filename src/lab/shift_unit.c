@@ -57,9 +57,9 @@ static int train_task(void *context, size_t index, int worker, bang_error *err)
     size_t m = plan->method_count - 1 - index / run->count;
     bang_tune_options options;
     int rc = shift_recipe(&options, plan, plan->methods[m], seed->unit, err);
-    return rc < 0 ? rc
-                  : shift_train_fine(run, seed, &seed->fine[m], plan->methods[m]->name, &options,
-                                     err);
+    return rc < 0
+               ? rc
+               : shift_train_fine(run, seed, &seed->fine[m], plan->methods[m]->name, &options, err);
 }
 
 void shift_unit_key(char *out, size_t size, size_t unit)
@@ -87,9 +87,9 @@ static int assemble(const shift_run *run, shift_seed *seed, bang_error *err)
     for (size_t p = 0; p < plan->grid_count; p++)
         if (seed->grid[p])
             json_array_append(curve, seed->grid[p]);
-    seed->record = json_pack("{so so sO so so}", "sets", set_names(), "n", counts, "pre",
-                             seed->found[0].pre, "methods", methods, "contrasts",
-                             shift_contrasts(run, seed));
+    seed->record =
+        json_pack("{so so sO so so}", "sets", set_names(), "n", counts, "pre", seed->found[0].pre,
+                  "methods", methods, "contrasts", shift_contrasts(run, seed));
     if (seed->record && json_array_size(curve))
         json_object_set(seed->record, "curve", curve);
     if (seed->record && seed->fashion)

@@ -34,8 +34,8 @@ static void add(json_t *list, const shift_run *run, const shift_seed *seed, cons
         json_array_append_new(only_a, json_integer(alone[0]));
         json_array_append_new(only_b, json_integer(alone[1]));
     }
-    json_array_append_new(list, json_pack("{ss ss so so}", "a", a, "b", b, "only_a", only_a,
-                                          "only_b", only_b));
+    json_array_append_new(
+        list, json_pack("{ss ss so so}", "a", a, "b", b, "only_a", only_a, "only_b", only_b));
 }
 
 /* Two members of methods: METHOD/NAME. */
@@ -51,9 +51,14 @@ static void add_named(json_t *list, const shift_run *run, const shift_seed *seed
 json_t *shift_contrasts(const shift_run *run, const shift_seed *seed)
 {
     static const char *const within[] = {"fine", "ose", "calibrated_ose"};
-    static const char *const chosen[] = {
-        "exp1",          "exp2",          "confidence-id",       "confidence-ood",
-        "confidence-root-id", "confidence-root-ood", "layer-confidence-id", "layer-confidence-ood"};
+    static const char *const chosen[] = {"exp1",
+                                         "exp2",
+                                         "confidence-id",
+                                         "confidence-ood",
+                                         "confidence-root-id",
+                                         "confidence-root-ood",
+                                         "layer-confidence-id",
+                                         "layer-confidence-ood"};
     json_t *list = json_array();
     for (size_t m = 0; m < run->plan->method_count; m++) {
         const shift_method *method = run->plan->methods[m];
