@@ -80,7 +80,15 @@ static void add_grid(shift_plan *plan, int full)
                     (shift_point){rates[r], lengths[s], k ? BANG_STEP : BANG_COSINE};
 }
 
-shift_plan shift_plan_make(const bang_lab_options *options)
+/* As many images as are wanted, or as there are. */
+static void limit(size_t *count, const bang_mnist *mnist, bang_shift_kind kind,
+                  bang_shift_split split)
+{
+    size_t there = bang_shift_count(mnist, kind, split);
+    *count = *count < there ? *count : there;
+}
+
+shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mnist)
 {
     enum { QUICK_SEEDS = 2, FULL_SEEDS = 6 };
     shift_plan plan = {.seed = options->seed,
@@ -99,6 +107,12 @@ shift_plan shift_plan_make(const bang_lab_options *options)
         if (options->full || methods[i].quick)
             plan.methods[plan.method_count++] = &methods[i];
     add_grid(&plan, options->full);
+    limit(&plan.broad, mnist, BANG_SHIFT_BROAD, BANG_SHIFT_TRAIN);
+    limit(&plan.tune, mnist, BANG_SHIFT_ID, BANG_SHIFT_TRAIN);
+    limit(&plan.validation, mnist, BANG_SHIFT_ID, BANG_SHIFT_VAL);
+    for (int kind = BANG_SHIFT_ID; kind <= BANG_SHIFT_O; kind++)
+        limit(&plan.test, mnist, (bang_shift_kind)kind, BANG_SHIFT_TEST);
+    plan.unlabelled = plan.unlabelled < plan.test ? plan.unlabelled : plan.test;
     return plan;
 }
 

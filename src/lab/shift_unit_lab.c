@@ -5,11 +5,11 @@
 int shift_units(json_t **out, const bang_lab_options *options, bang_error *err)
 {
     bang_mnist mnist;
-    shift_plan plan = shift_plan_make(options);
     *out = NULL;
     int rc = color_open_mnist(&mnist, options, err);
     if (rc < 0)
         return rc;
+    shift_plan plan = shift_plan_make(options, &mnist);
     rc = shift_run_units(out, &plan, &mnist, options, err);
     bang_mnist_release(&mnist);
     return rc;
