@@ -6,6 +6,7 @@
 
 #include "bang/base/file.h"
 #include "bang/data/color.h"
+#include "bang/data/shift.h"
 #include "data.h"
 
 int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
@@ -130,17 +131,44 @@ static void print_entry(const json_t *set, const char *state)
            state);
 }
 
+/* Its sizes are those of the domain to fine-tune in. */
+static json_t *entry_shift(const bang_mnist *mnist)
+{
+    json_t *out = json_pack("{ss s[ii] si}", "name", "shift", "shape", BANG_SHIFT_SIDE,
+                            BANG_SHIFT_SIDE, "classes", BANG_SHIFT_CLASSES);
+    if (mnist->train_labels.count == 0)
+        return out;
+    for (int split = 0; split <= BANG_SHIFT_TEST; split += BANG_SHIFT_TEST)
+        json_object_set_new(out, bang_shift_split_name((bang_shift_split)split),
+                            json_integer((json_int_t)bang_shift_count(mnist, BANG_SHIFT_ID,
+                                                                      (bang_shift_split)split)));
+    json_t *kinds = json_object();
+    for (int kind = 0; kind < BANG_SHIFT_KINDS; kind++) {
+        json_t *sizes = json_object();
+        for (int split = 0; split <= BANG_SHIFT_TEST; split++) {
+            size_t count = bang_shift_count(mnist, (bang_shift_kind)kind, (bang_shift_split)split);
+            if (count)
+                json_object_set_new(sizes, bang_shift_split_name((bang_shift_split)split),
+                                    json_integer((json_int_t)count));
+        }
+        json_object_set_new(kinds, bang_shift_names[kind], sizes);
+    }
+    json_object_set_new(out, "kinds", kinds);
+    return out;
+}
+
 static int print_list(const cli *c)
 {
+    enum { SETS = 4 };
     bang_error err = {0}, why = {0};
     bang_mnist mnist = {0};
     char *folder;
     if (bang_mnist_folder(&folder, &err) < 0)
         return cli_fail(c, &err);
     int present = bang_mnist_present(), whole = bang_mnist_open(&mnist, &why) == 0;
-    json_t *sets[3] = {entry("mnist", &mnist, 28, 0),
-                       entry("multicolor", &mnist, BANG_COLOR_SIDE, 1),
-                       entry("singlecolor", &mnist, BANG_COLOR_SIDE, 1)};
+    json_t *sets[SETS] = {entry("mnist", &mnist, 28, 0),
+                          entry("multicolor", &mnist, BANG_COLOR_SIDE, 1),
+                          entry("singlecolor", &mnist, BANG_COLOR_SIDE, 1), entry_shift(&mnist)};
     json_object_set_new(sets[0], "cached", json_boolean(whole));
     json_object_set_new(sets[0], "folder", json_string(folder));
     if (whole) {
@@ -152,7 +180,7 @@ static int print_list(const cli *c)
     int status = CLI_DONE;
     if (c->json) {
         json_t *list = json_array();
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < SETS; i++)
             json_array_append(list, sets[i]);
         status = cli_print_json(c, json_pack("{so}", "sets", list));
     } else {
@@ -163,11 +191,12 @@ static int print_list(const cli *c)
                                               : "cached, not the original files");
         print_entry(sets[1], "made from mnist, a colour per patch");
         print_entry(sets[2], "made from mnist, one colour for all patches");
+        print_entry(sets[3], "made from mnist, kind broad, id, v2, r, a, s or o (sizes: id)");
         printf("\ncache: %s\n", folder);
         if (!whole && present)
             printf("mnist: %s\n", why.message);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < SETS; i++)
         json_decref(sets[i]);
     free(folder);
     bang_mnist_release(&mnist);
@@ -179,7 +208,8 @@ int data_list(int argc, char **argv)
     static const char summary[] =
         "Lists the data sets that have names, and whether the cache holds what they need.\n"
         "Wherever a command takes data, a name with settings stands for such a set:\n"
-        "multicolor:split=test,p=0.8,seed=3,count=1000,protocol=paper";
+        "multicolor:split=test,p=0.8,seed=3,count=1000,protocol=paper\n"
+        "shift:kind=s,split=test,seed=3,count=1000";
     cli_option options[] = {{0}};
     cli c;
     if (cli_init(&c, "data list", argc) < 0)

@@ -7,8 +7,10 @@
  *     DIR                          images.npy (n, ...) u8 or float, labels.npy (n) integers
  *     mnist                        28x28 grey, with :split=train|test,count=N
  *     multicolor, singlecolor      with :split=train|test,p=P,seed=S,count=N,protocol=NAME
- * where split is train, p 0, seed 1 and count all unless said. A folder goes
- * before a name.
+ *     shift                        digits under shifts (bang/data/shift.h), 28x28 grey, with
+ *                                  :kind=KIND,split=train|val|test,seed=S,count=N
+ * where split is train, p 0, seed 1, kind id and count all unless said; the kinds that are
+ * tested on only (v2, r, a, s, o) have the split test unless said. A folder goes before a name.
  */
 #ifndef BANG_DATA_DATASET_H
 #define BANG_DATA_DATASET_H
