@@ -60,8 +60,8 @@ static void show_statements(json_t *show, const char *item, const char *claim, c
                   right, count);
     for (int i = 0, first = 1; i < STATEMENTS; i++)
         if (statements[i].item == item && !agrees[i]) {
-            bang_text_add(&because, "%s %s in %s", first ? "; not that of" : ",",
-                          statements[i].what, statements[i].where);
+            bang_text_add(&because, "%s %s in %s", first ? "; wrong:" : ",", statements[i].what,
+                          statements[i].where);
             first = 0;
         }
     lab_show_item(show, item, claim,
@@ -323,7 +323,7 @@ static int measure_wise_ft(json_t *result, json_t *show, void *context, bang_err
 }
 
 /* The paper's condition for WSE > OSE against the sign of the difference on
- * the 36 cells of Example 3. */
+ * the 36 cells of figure 15. */
 static int measure_condition(json_t *result, json_t *show, void *context, bang_error *err)
 {
     static const char *const columns[] = {"condition for WSE > OSE", "cells it gets wrong, of 36",
@@ -351,13 +351,13 @@ static int measure_condition(json_t *result, json_t *show, void *context, bang_e
     if (rc < 0)
         return rc;
     json_t *table = lab_table("When is the weight-space ensemble better?", columns,
-                              "Example 3 under the Gaussian formula; A = (1-p) ns, B = nv.");
+                              "Cells of the paper's Figure 15, by F_p; A = (1-p) ns, B = nv.");
     lab_table_row(table, json_pack("[si]", "the paper: ρv/ρs > 3(1-p)ns/nv", paper_wrong));
     lab_table_row(
         table, json_pack("[si]", "right: ρv > [(A+B)(√((1+7ρs)/(1+ρs)) − 1) − Aρs]/B", ours_wrong));
     json_array_append_new(show, table);
     char because[120];
-    snprintf(because, sizeof because, "it is wrong in %d of the 36 cells of Example 3",
+    snprintf(because, sizeof because, "it is wrong in %d of the 36 cells of Figure 15",
              paper_wrong);
     lab_show_item(show, "Proposition 6 (appendix D.7.2)", "The condition for WSE > OSE",
                   paper_wrong ? "no" : "yes", because);
