@@ -66,9 +66,11 @@ typedef struct shift_data {
 /* Runs what is missing and returns the units' results in order (a new reference). */
 int shift_units(json_t **out, const bang_lab_options *options, bang_error *err);
 
-/* From units to what a person sees: tables, figures, verdicts (show), and the summary for
- * programs (result). Pure functions of the records. */
-int shift_summary(json_t *result, json_t *show, const json_t *units,
+/* From units to what a person sees: chapters takes, in the order of the page,
+ *     {"key": "lab/averages", "section": "The lab: why averages work", "show": [..]}
+ * each for a record of its own, and result the summary for programs (of the first record, the
+ * others may have an empty one). Pure functions of the records; options: their scale alone. */
+int shift_summary(json_t *result, json_t *chapters, const json_t *units,
                   const bang_lab_options *options, bang_error *err);
 
 /* Fashion-MNIST (appendix D.7.3): a linear probe of the pre-trained tower serves the towers of
