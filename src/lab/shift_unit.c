@@ -64,7 +64,7 @@ static int train_task(void *context, size_t index, int worker, bang_error *err)
 
 void shift_unit_key(char *out, size_t size, size_t unit)
 {
-    snprintf(out, size, "lab/seed-%zu", unit + 1);
+    snprintf(out, size, "%s%zu", shift_unit_prefix, unit + 1);
 }
 
 static json_t *set_names(void)

@@ -29,6 +29,7 @@ enum { SHIFT_DEPTH = 3, SHIFT_LAYERS = SHIFT_DEPTH + 2 }; /* embedding, blocks, 
 typedef struct shift_plan {
     size_t seeds;
     uint64_t seed; /* of the first unit */
+    int full;
     size_t method_count;
     const shift_method *methods[SHIFT_METHODS_MOST];
     size_t grid_count; /* on the first seed */
@@ -152,10 +153,14 @@ int shift_measure_point(shift_run *run, shift_seed *seed, size_t point, bang_err
 
 /* "lab/seed-3", and the section of the report that units are listed in. */
 void shift_unit_key(char *out, size_t size, size_t unit);
-extern const char shift_section[];
+extern const char shift_unit_prefix[], shift_section[];
 
-/* As shift_units, of a plan and digits of one's own. */
+/* Runs what is missing of the units and returns the results of all in order (a new
+ * reference). */
 int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
                     const bang_lab_options *options, bang_error *err);
+/* All of the experiment: units, chapters, and the summary for programs. */
+int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnist,
+                  const bang_lab_options *options, bang_error *err);
 
 #endif
