@@ -289,7 +289,7 @@
       button.textContent = 'copied';
       setTimeout(() => { button.textContent = label; }, 1500);
     });
-    parent.append(' ', button);
+    parent.append('\u00a0', button);
   }
 
   /* What a cell says, with all digits where fewer are shown; '' for a dash. */
