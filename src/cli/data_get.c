@@ -191,7 +191,7 @@ static int print_list(const cli *c)
                                               : "cached, not the original files");
         print_entry(sets[1], "made from mnist, a colour per patch");
         print_entry(sets[2], "made from mnist, one colour for all patches");
-        print_entry(sets[3], "made from mnist, kind broad, id, v2, r, a, s or o (sizes: id)");
+        print_entry(sets[3], "made from mnist, seven kinds (here: id)");
         printf("\ncache: %s\n", folder);
         if (!whole && present)
             printf("mnist: %s\n", why.message);
