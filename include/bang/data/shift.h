@@ -8,7 +8,7 @@
  *
  * Image i is drawn from the stream (seed, kind, split, i) alone, whatever count and threads.
  *
- *     broad  many changes, each with its probability: shift.c has the list
+ *     broad  many changes, each with its probability (strengths: shift_recipe.c)
  *     id     a little affine jitter, grey on a smooth texture, a little noise
  *     v2     other writers' digits rendered like id, with more noise      (ImageNet-V2)
  *     r      thick or blurred strokes, all textures                       (ImageNet-R)
@@ -21,7 +21,10 @@
  *     broad train 0 .. 39,999 (60,000 renderings; i is of digit i mod 40,000), test 44,000 ..
  *     id train 40,000 .. 42,999, val 43,000 .. 43,999, test 45,000 .. 49,999
  *     r, a, s, o test 50,000 .., 52,500 .., 55,000 .., 57,500 ..  (2,500 each)
- *     v2 test: the file of 10,000, by other writers
+ *     v2 test: the file of 10,000, by other writers (10,000)
+ *
+ * One's own files of another size are cut in the same shares, rounded down; a split that gets no
+ * digit that way is refused.
  */
 #ifndef BANG_DATA_SHIFT_H
 #define BANG_DATA_SHIFT_H
@@ -49,6 +52,11 @@ typedef enum bang_shift_split {
     BANG_SHIFT_VAL,
     BANG_SHIFT_TEST
 } bang_shift_split;
+/* "train", "val", "test"; -1 when name is none of them. */
+int bang_shift_find_split(bang_shift_split *out, const char *name);
+const char *bang_shift_split_name(bang_shift_split split);
+/* What is meant where no split is named: train, of the kinds that have it, else test. */
+bang_shift_split bang_shift_usual_split(bang_shift_kind kind);
 
 typedef struct bang_shift_options {
     bang_shift_kind kind;
@@ -69,5 +77,12 @@ int bang_shift_make(bang_array *images, bang_array *labels, const bang_mnist *mn
                     const bang_shift_options *options, bang_error *err);
 /* How many images a split has by default, with digits of its own; 0: there is no such split. */
 size_t bang_shift_count(const bang_mnist *mnist, bang_shift_kind kind, bang_shift_split split);
+
+/* Makes a set and writes it to folder, which is made if need be: images.npy (count, 28, 28) u8,
+ * labels.npy (count) i64, preview.png and, last, manifest.json, which names all that the others
+ * depend on: {"name", "kind", "split", "seed", "count", "mnist", "images", "version"}, "mnist"
+ * and "images" being digests. count says how many images they are; it may be NULL. */
+int bang_shift_save(size_t *count, const char *folder, const bang_mnist *mnist,
+                    const bang_shift_options *options, bang_error *err);
 
 #endif
