@@ -79,17 +79,12 @@ static void choose_experiments(cli *c, request *r)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
 }
 
-/* "simulation/1-1", 2 -> "simulation-1-1-2.csv" */
 static int write_csv(const char *folder, const char *key, size_t index, const json_t *entry,
                      bang_error *err)
 {
     bang_text name = {0}, csv = {0};
     bang_text_add(&name, "%s/", folder);
-    for (const char *s = key; *s; s++)
-        bang_text_add(&name, "%c", *s == '/' ? '-' : *s);
-    if (index)
-        bang_text_add(&name, "-%zu", index + 1);
-    bang_text_add(&name, ".csv");
+    bang_figure_file(&name, key, index);
     int rc = name.failed ? bang_fail_memory(err) : bang_figure_csv(&csv, entry, err);
     if (rc == 0)
         rc = bang_file_put(name.data, csv.data, csv.size, err);

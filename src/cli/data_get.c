@@ -6,6 +6,7 @@
 
 #include "bang/base/file.h"
 #include "bang/data/color.h"
+#include "bang/data/shift.h"
 #include "data.h"
 
 int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
@@ -160,6 +161,32 @@ static void print_entry(const json_t *set, const char *state)
            state);
 }
 
+/* Its sizes are those of the domain to fine-tune in. */
+static json_t *entry_shift(const bang_mnist *mnist)
+{
+    json_t *out = json_pack("{ss s[ii] si}", "name", "shift", "shape", BANG_SHIFT_SIDE,
+                            BANG_SHIFT_SIDE, "classes", BANG_SHIFT_CLASSES);
+    if (mnist->train_labels.count == 0)
+        return out;
+    for (int split = 0; split <= BANG_SHIFT_TEST; split += BANG_SHIFT_TEST)
+        json_object_set_new(out, bang_shift_split_name((bang_shift_split)split),
+                            json_integer((json_int_t)bang_shift_count(mnist, BANG_SHIFT_ID,
+                                                                      (bang_shift_split)split)));
+    json_t *kinds = json_object();
+    for (int kind = 0; kind < BANG_SHIFT_KINDS; kind++) {
+        json_t *sizes = json_object();
+        for (int split = 0; split <= BANG_SHIFT_TEST; split++) {
+            size_t count = bang_shift_count(mnist, (bang_shift_kind)kind, (bang_shift_split)split);
+            if (count)
+                json_object_set_new(sizes, bang_shift_split_name((bang_shift_split)split),
+                                    json_integer((json_int_t)count));
+        }
+        json_object_set_new(kinds, bang_shift_names[kind], sizes);
+    }
+    json_object_set_new(out, "kinds", kinds);
+    return out;
+}
+
 /* A set that is a file, not made: where it is and what it is worth. */
 typedef struct fetched {
     const source *source;
@@ -216,6 +243,7 @@ static void print_sets(const fetched *files, json_t *const *sets, const char *ca
     }
     print_entry(sets[SOURCES], "made from mnist, a colour per patch");
     print_entry(sets[SOURCES + 1], "made from mnist, one colour for all patches");
+    print_entry(sets[SOURCES + 2], "made from mnist, kind broad, id, v2, r, a, s or o (sizes: id)");
     printf("\ncache: %s\n", cache);
     for (int i = 0; i < SOURCES; i++)
         if (!files[i].whole && files[i].present)
@@ -224,7 +252,7 @@ static void print_sets(const fetched *files, json_t *const *sets, const char *ca
 
 static int print_list(const cli *c)
 {
-    enum { SETS = SOURCES + 2 };
+    enum { SETS = SOURCES + 3 };
     bang_error err = {0};
     fetched files[SOURCES] = {0};
     char *cache = NULL;
@@ -240,6 +268,7 @@ static int print_list(const cli *c)
         sets[i] = fetched_entry(&files[i]);
     sets[SOURCES] = entry("multicolor", &files[0].mnist, BANG_COLOR_SIDE, 1);
     sets[SOURCES + 1] = entry("singlecolor", &files[0].mnist, BANG_COLOR_SIDE, 1);
+    sets[SOURCES + 2] = entry_shift(&files[0].mnist);
     if (c->json) {
         json_t *list = json_array();
         for (int i = 0; i < SETS; i++)
@@ -264,7 +293,8 @@ int data_list(int argc, char **argv)
     static const char summary[] =
         "Lists the data sets that have names, and whether the cache holds what they need.\n"
         "Wherever a command takes data, a name with settings stands for such a set:\n"
-        "multicolor:split=test,p=0.8,seed=3,count=1000,protocol=paper";
+        "multicolor:split=test,p=0.8,seed=3,count=1000,protocol=paper\n"
+        "shift:kind=s,split=test,seed=3,count=1000";
     cli_option options[] = {{0}};
     cli c;
     if (cli_init(&c, "data list", argc) < 0)

@@ -1,15 +1,11 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bang/base/file.h"
-#include "bang/base/text.h"
 #include "bang/data/color.h"
 #include "bang/data/sheet.h"
 #include "bang/store/npy.h"
-#include "bang/store/png.h"
+#include "data/save.h"
 
 enum { CHUNK = 64 }; /* images that are rendered together: they stay in the cache */
 
@@ -61,7 +57,7 @@ static int save_labels(bang_array *labels, const char *path, const bang_color_se
 }
 
 /* Only what the sheet shows is rendered. */
-static int save_preview(const char *path, const bang_color_set *set, const bang_array *labels,
+static int save_preview(const bang_save *save, const bang_color_set *set, const bang_array *labels,
                         bang_error *err)
 {
     size_t index[BANG_SHEET_CLASSES * BANG_SHEET_SAMPLES];
@@ -69,7 +65,6 @@ static int save_preview(const char *path, const bang_color_set *set, const bang_
     size_t shape[4] = {bang_sheet_pick(index, all, set->count), BANG_COLOR_SIDE, BANG_COLOR_SIDE,
                        3};
     bang_dataset few = {.count = shape[0], .width = BANG_COLOR_PIXELS};
-    bang_array sheet = {0};
     int rc = bang_array_init(&few.inputs, BANG_U8, 4, shape, err);
     if (rc == 0)
         rc = bang_array_init(&few.labels, BANG_I64, 1, shape, err);
@@ -80,21 +75,17 @@ static int save_preview(const char *path, const bang_color_set *set, const bang_
             bang_color_render(images + i * BANG_COLOR_PIXELS, set, index[i], 1);
             to[i] = all[index[i]];
         }
-        rc = bang_sheet_make(&sheet, &few, NULL, 1, err);
+        rc = bang_save_preview(save, &few, err);
     }
-    if (rc == 0)
-        rc = bang_png_write(path, sheet.data, sheet.shape[1], sheet.shape[0], 3, err);
-    bang_array_release(&sheet);
     bang_dataset_release(&few);
     return rc;
 }
 
-static int save_manifest(const char *path, const char *images, const bang_color_set *set,
-                         const bang_mnist *mnist, const bang_color_options *options,
-                         bang_error *err)
+static int save_manifest(const bang_save *save, const bang_color_set *set, const bang_mnist *mnist,
+                         const bang_color_options *options, bang_error *err)
 {
     char digest[BANG_DIGEST_TEXT];
-    int rc = bang_digest_file(digest, images, err);
+    int rc = bang_digest_file(digest, save->paths[BANG_SAVE_IMAGES], err);
     if (rc < 0)
         return rc;
     bang_text json = {0};
@@ -114,41 +105,25 @@ static int save_manifest(const char *path, const char *images, const bang_color_
                               : "\n    [",
                           bang_color_names[set->map[i][k]]);
     bang_text_add(&json, "]\n  ]\n}\n");
-    rc = json.failed ? bang_fail_memory(err) : bang_file_put(path, json.data, json.size, err);
-    bang_text_release(&json);
-    return rc;
+    return bang_save_manifest(save, &json, err);
 }
 
 int bang_color_save(const char *folder, const bang_color_set *set, const bang_mnist *mnist,
                     const bang_color_options *options, const bang_progress *progress,
                     bang_cancel *cancel, bang_error *err)
 {
-    enum { IMAGES, LABELS, PREVIEW, MANIFEST, FILES };
-    static const char *const names[FILES] = {"images.npy", "labels.npy", "preview.png",
-                                             "manifest.json"};
-    char *paths[FILES] = {0};
+    bang_save save;
     bang_array labels = {0};
-    int rc = 0;
-    for (int i = 0; i < FILES && rc == 0; i++) {
-        paths[i] = bang_path_join(folder, names[i]);
-        rc = paths[i] ? 0 : bang_fail_memory(err);
-    }
+    int rc = bang_save_begin(&save, folder, err);
     if (rc == 0)
-        rc = bang_folder_create(folder, err);
-    /* an old one would speak of files that are not its own */
-    if (rc == 0 && unlink(paths[MANIFEST]) < 0 && errno != ENOENT)
-        rc = bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", paths[MANIFEST],
-                       strerror(errno));
+        rc = save_images(save.paths[BANG_SAVE_IMAGES], set, progress, cancel, err);
     if (rc == 0)
-        rc = save_images(paths[IMAGES], set, progress, cancel, err);
+        rc = save_labels(&labels, save.paths[BANG_SAVE_LABELS], set, err);
     if (rc == 0)
-        rc = save_labels(&labels, paths[LABELS], set, err);
+        rc = save_preview(&save, set, &labels, err);
     if (rc == 0)
-        rc = save_preview(paths[PREVIEW], set, &labels, err);
-    if (rc == 0)
-        rc = save_manifest(paths[MANIFEST], paths[IMAGES], set, mnist, options, err);
-    for (int i = 0; i < FILES; i++)
-        free(paths[i]);
+        rc = save_manifest(&save, set, mnist, options, err);
+    bang_save_release(&save);
     bang_array_release(&labels);
     return rc;
 }

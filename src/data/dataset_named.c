@@ -138,9 +138,8 @@ static int parse_name(request *r, const char *source, bang_error *err)
     r->color.single = which == SINGLE;
     bang_text problems = {0};
     int rc = source[length] ? take_settings(r, source + length + 1, &problems, err) : 0;
-    /* the domains that are tested on only have one split to choose */
-    if (!(r->seen & 1u << SPLIT) && r->shift.kind >= BANG_SHIFT_V2)
-        r->shift.split = BANG_SHIFT_TEST;
+    if (!(r->seen & 1u << SPLIT))
+        r->shift.split = bang_shift_usual_split(r->shift.kind);
     bang_error why = {0};
     if (bang_text_fail(&problems, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s: %s", sets[which].name, why.message);

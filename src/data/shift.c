@@ -47,6 +47,11 @@ static const range ranges[BANG_SHIFT_KINDS][3] = {
     [BANG_SHIFT_O] = {{0}, {0}, {57500, 60000, 2500}},
 };
 
+bang_shift_split bang_shift_usual_split(bang_shift_kind kind)
+{
+    return ranges[kind][BANG_SHIFT_TRAIN].end ? BANG_SHIFT_TRAIN : BANG_SHIFT_TEST;
+}
+
 /* Files of another size are cut in the same shares. A bound grows with the digit it stands for,
  * so that no two ranges overlap whatever the rounding. */
 static size_t share(size_t bound, size_t digits, size_t full)
@@ -74,7 +79,7 @@ size_t bang_shift_count(const bang_mnist *mnist, bang_shift_kind kind, bang_shif
 }
 
 typedef struct job {
-    const shift_recipe *recipe;
+    const bang_shift_recipe *recipe;
     const uint8_t *digits, *sources; /* pixels and labels of the split's digits */
     size_t digit_count, count;
     uint64_t seed;
@@ -92,11 +97,11 @@ static int render_chunk(void *context, size_t index, int worker, bang_error *err
     for (size_t i = index * CHUNK; i < end; i++) {
         size_t digit = i % j->digit_count;
         bang_random random;
-        shift_plan plan;
+        bang_shift_plan plan;
         bang_random_init(&random, j->seed, j->purpose, i);
-        shift_draw_plan(&plan, j->recipe, &random);
-        shift_render(j->images + i * SHIFT_PIXELS, j->digits + digit * SHIFT_PIXELS, &plan,
-                     &random);
+        bang_shift_draw_plan(&plan, j->recipe, &random);
+        bang_shift_render(j->images + i * SHIFT_PIXELS, j->digits + digit * SHIFT_PIXELS, &plan,
+                          &random);
         j->labels[i] = j->sources[digit];
     }
     return 0;
@@ -126,7 +131,7 @@ static int choose(job *out, const bang_mnist *mnist, const bang_shift_options *o
     const bang_array *images = other ? &mnist->test_images : &mnist->train_images;
     const bang_array *labels = other ? &mnist->test_labels : &mnist->train_labels;
     *out = (job){
-        .recipe = &shift_recipes[kind],
+        .recipe = &bang_shift_recipes[kind],
         .digits = (const uint8_t *)images->data + r.first * SHIFT_PIXELS,
         .sources = (const uint8_t *)labels->data + r.first,
         .digit_count = r.end - r.first,

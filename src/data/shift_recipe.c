@@ -11,92 +11,100 @@
     }
 
 /* The strengths, all of them. A kind is told by what stands out in its rows. */
-const shift_recipe shift_recipes[BANG_SHIFT_KINDS] = {
+const bang_shift_recipe bang_shift_recipes[BANG_SHIFT_KINDS] = {
     [BANG_SHIFT_BROAD] =
         {
-            .thick = {.3, .5, 2},
-            .thin = {.15, .3, .9},
-            .rotate = {.7, -60, 60},
+            .thick = {.3, .5, 1.5},
+            .thin = {.15, .3, .8},
+            .affine = .7,
+            .rotate = ALL(-60, 60),
             .scale = ALL(-.45, .2),
             .shear = ALL(-.4, .4),
             .move = ALL(-2.8, 2.8),
             .elastic = {.5, 1, 3},
             .blur = {.35, .5, 2},
-            .front = {.6, .35, 1},
+            .front = {.6, .5, 1},
             .ground = NO,
-            .texture = {.5, .1, .8},
+            .texture = {.5, .1, .5},
             .textures = SHIFT_TEXTURES,
             .cover = {.2, .2, .8},
             .invert = {.5, 0, 0},
-            .noise = {.5, 0, .5},
+            .noise = {.5, 0, .4},
         },
     [BANG_SHIFT_ID] =
         {
+            .affine = 1,
             .rotate = ALL(-10, 10),
             .scale = ALL(-.1, .1),
             .shear = ALL(-.1, .1),
             .move = ALL(-1.5, 1.5),
             .front = ALL(.35, .9),
-            .texture = ALL(.2, .7),
+            .texture = ALL(.15, .65),
             .textures = 1,
             .noise = ALL(.1, .1),
         },
     [BANG_SHIFT_V2] =
         {
+            .affine = 1,
             .rotate = ALL(-10, 10),
             .scale = ALL(-.1, .1),
             .shear = ALL(-.1, .1),
             .move = ALL(-1.5, 1.5),
             .front = ALL(.35, .9),
-            .texture = ALL(.2, .7),
+            .texture = ALL(.15, .65),
             .textures = 1,
             .noise = ALL(.15, .25),
         },
     [BANG_SHIFT_R] =
         {
             .thick = {.6, .8, 2},
+            .affine = 1,
             .rotate = ALL(-10, 10),
             .scale = ALL(-.1, .1),
             .shear = ALL(-.1, .1),
             .move = ALL(-1.5, 1.5),
             .blur = {.6, .8, 2},
-            .front = ALL(.35, 1),
-            .texture = ALL(.2, .8),
+            .front = ALL(.45, 1),
+            .texture = ALL(.2, .7),
             .textures = SHIFT_TEXTURES,
             .noise = ALL(0, .1),
+            .invert = {.5, 0, 0},
         },
     [BANG_SHIFT_A] =
         {
+            .affine = 1,
             .rotate = ALL(-10, 10),
             .scale = ALL(-.1, .1),
             .shear = ALL(-.1, .1),
             .move = ALL(-1.5, 1.5),
             .front = ALL(.5, 1),
-            .texture = {.5, .1, .5},
-            .textures = 1,
+            .texture = {.7, .1, .5},
+            .textures = SHIFT_TEXTURES,
             .cover = ALL(.2, .8),
-            .noise = ALL(.15, .4),
+            .noise = ALL(.1, .35),
         },
     [BANG_SHIFT_S] =
         {
-            .thin = ALL(.4, 1),
+            .thin = ALL(.5, 1),
+            .affine = 1,
             .rotate = ALL(-10, 10),
             .scale = ALL(-.1, .1),
             .shear = ALL(-.1, .1),
             .move = ALL(-1.5, 1.5),
             .elastic = ALL(1, 2.5),
-            .front = ALL(0, .4),
+            .front = ALL(0, .5),
             .ground = ALL(.85, 1),
             .noise = ALL(0, .1),
         },
     [BANG_SHIFT_O] =
         {
-            .rotate = ALL(-60, 60),
-            .scale = ALL(-.45, .2),
-            .shear = ALL(-.4, .4),
-            .move = ALL(-2.8, 2.8),
+            .affine = 1,
+            .rotate = ALL(-50, 50),
+            .scale = ALL(-.35, .15),
+            .shear = ALL(-.3, .3),
+            .move = ALL(-2.5, 2.5),
             .front = ALL(.35, .9),
-            .texture = ALL(.2, .7),
+            .texture = ALL(.15, .65),
             .textures = 1,
             .noise = ALL(.1, .1),
         },
@@ -104,7 +112,7 @@ const shift_recipe shift_recipes[BANG_SHIFT_KINDS] = {
 
 /* Spends two numbers of the stream whether there is a change or not: what follows in the
  * stream stays where it is when a strength is set otherwise. */
-static int draw(double *out, const shift_change *change, double none, bang_random *random)
+static int draw(double *out, const bang_shift_change *change, double none, bang_random *random)
 {
     int changed = bang_random_uniform(random) < change->chance;
     double value = change->low + (change->high - change->low) * bang_random_uniform(random);
@@ -112,7 +120,8 @@ static int draw(double *out, const shift_change *change, double none, bang_rando
     return changed;
 }
 
-void shift_draw_plan(shift_plan *out, const shift_recipe *recipe, bang_random *random)
+void bang_shift_draw_plan(bang_shift_plan *out, const bang_shift_recipe *recipe,
+                          bang_random *random)
 {
     enum { EDGE = 3, PLACES = BANG_SHIFT_SIDE - SHIFT_COVER - 2 * EDGE + 1 };
     double unused;
@@ -123,13 +132,15 @@ void shift_draw_plan(shift_plan *out, const shift_recipe *recipe, bang_random *r
     draw(&out->shear, &recipe->shear, 0, random);
     draw(&out->move_x, &recipe->move, 0, random);
     draw(&out->move_y, &recipe->move, 0, random);
+    if (bang_random_uniform(random) >= recipe->affine)
+        out->rotate = out->scale = out->shear = out->move_x = out->move_y = 0;
     draw(&out->elastic, &recipe->elastic, 0, random);
     draw(&out->blur, &recipe->blur, 0, random);
     draw(&out->front, &recipe->front, 1, random);
     draw(&out->ground, &recipe->ground, 0, random);
     draw(&out->texture, &recipe->texture, 0, random);
     int kinds = recipe->textures > 0 ? recipe->textures : 1;
-    out->kind = (shift_texture)(bang_random_uniform(random) * kinds);
+    out->kind = (bang_shift_texture)(bang_random_uniform(random) * kinds);
     out->covered = draw(&out->cover, &recipe->cover, 0, random);
     out->cover_x = EDGE + (int)(bang_random_uniform(random) * PLACES);
     out->cover_y = EDGE + (int)(bang_random_uniform(random) * PLACES);

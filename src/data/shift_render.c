@@ -137,7 +137,7 @@ static float sample(const float *ink, float y, float x)
 
 /* The one sampling: pixel q of out takes the ink at
  *     S^-1 R^-1 (q - middle - move) / size + middle + elastic,  R a turn, S = (1 shear; 0 1). */
-static void place(float *restrict out, const float *restrict ink, const shift_plan *plan,
+static void place(float *restrict out, const float *restrict ink, const bang_shift_plan *plan,
                   bang_random *random)
 {
     const float middle = (SIDE - 1) / 2.0f;
@@ -229,7 +229,7 @@ static void draw_checks(float *out, bang_random *random)
             out[y * SIDE + x] = greys[(y + top) / WIDTH][(x + left) / WIDTH];
 }
 
-static void draw_texture(float *out, shift_texture kind, bang_random *random)
+static void draw_texture(float *out, bang_shift_texture kind, bang_random *random)
 {
     if (kind == SHIFT_STRIPES)
         draw_stripes(out, random);
@@ -240,7 +240,7 @@ static void draw_texture(float *out, shift_texture kind, bang_random *random)
 }
 
 /* ink becomes the image: strokes on their ground. */
-static void lay_on_ground(float *ink, const shift_plan *plan, bang_random *random)
+static void lay_on_ground(float *ink, const bang_shift_plan *plan, bang_random *random)
 {
     const float front = (float)plan->front, ground = (float)plan->ground;
     const float amount = (float)plan->texture;
@@ -253,14 +253,15 @@ static void lay_on_ground(float *ink, const shift_plan *plan, bang_random *rando
     }
 }
 
-static void put_cover(float *image, const shift_plan *plan)
+static void put_cover(float *image, const bang_shift_plan *plan)
 {
     for (int y = 0; y < SHIFT_COVER; y++)
         for (int x = 0; x < SHIFT_COVER; x++)
             image[(plan->cover_y + y) * SIDE + plan->cover_x + x] = (float)plan->cover;
 }
 
-void shift_render(uint8_t *out, const uint8_t *digit, const shift_plan *plan, bang_random *random)
+void bang_shift_render(uint8_t *out, const uint8_t *digit, const bang_shift_plan *plan,
+                       bang_random *random)
 {
     float ink[WIDE * WIDE] = {0}, image[SHIFT_PIXELS];
     for (int y = 0; y < SIDE; y++)

@@ -55,6 +55,8 @@ typedef enum bang_shift_split {
 /* "train", "val", "test"; -1 when name is none of them. */
 int bang_shift_find_split(bang_shift_split *out, const char *name);
 const char *bang_shift_split_name(bang_shift_split split);
+/* What is meant where no split is named: train, of the kinds that have it, else test. */
+bang_shift_split bang_shift_usual_split(bang_shift_kind kind);
 
 typedef struct bang_shift_options {
     bang_shift_kind kind;
@@ -75,5 +77,12 @@ int bang_shift_make(bang_array *images, bang_array *labels, const bang_mnist *mn
                     const bang_shift_options *options, bang_error *err);
 /* How many images a split has by default, with digits of its own; 0: there is no such split. */
 size_t bang_shift_count(const bang_mnist *mnist, bang_shift_kind kind, bang_shift_split split);
+
+/* Makes a set and writes it to folder, which is made if need be: images.npy (count, 28, 28) u8,
+ * labels.npy (count) i64, preview.png and, last, manifest.json, which names all that the others
+ * depend on: {"name", "kind", "split", "seed", "count", "mnist", "images", "version"}, "mnist"
+ * and "images" being digests. count says how many images they are; it may be NULL. */
+int bang_shift_save(size_t *count, const char *folder, const bang_mnist *mnist,
+                    const bang_shift_options *options, bang_error *err);
 
 #endif
