@@ -272,9 +272,13 @@ static const shift_claim claims[] = {
      "Label smoothing brings FM's confidence nearer to its "
      "accuracy",
      0, PARTS(ls_eases)},
-    {SHIFT_CALIBRATION, "Figure 18 (d)", "So does Mixup", 0, PARTS(mixup_eases)},
-    {SHIFT_CALIBRATION, "Figure 18 (e)", "So do both together", 0, PARTS(both_ease)},
-    {SHIFT_CALIBRATION, "Figure 19", "Flip, rotate and color do not", 0, PARTS(others_do_not_ease)},
+    {SHIFT_CALIBRATION, "Figure 18 (d)", "Mixup brings FM's confidence nearer to its accuracy", 0,
+     PARTS(mixup_eases)},
+    {SHIFT_CALIBRATION, "Figure 18 (e)",
+     "Both together bring FM's confidence nearer to its accuracy", 0, PARTS(both_ease)},
+    {SHIFT_CALIBRATION, "Figure 19",
+     "Flip, rotate and color do not bring FM's confidence nearer to its accuracy", 0,
+     PARTS(others_do_not_ease)},
     {SHIFT_CALIBRATION, "Table 10 (Exp 1)",
      "Re-scaling the classifier alone hardly changes WiSE-FT (within 0.5 points)", 0,
      PARTS(head_scaled)},
@@ -298,10 +302,12 @@ static const shift_claim claims[] = {
      "WiSE-FT",
      0, PARTS(balanced)},
     {SHIFT_CALIBRATION, NULL,
-     "Ours: it is as good as BANG, which needs another fine-tuning (no more than 0.5 points below)",
+     "Ours: that balanced average is as good as BANG, which has to fine-tune anew (no more than "
+     "0.5 points below)",
      0, PARTS(balanced_bang)},
     {SHIFT_CALIBRATION, NULL,
-     "Ours: it is as good as Exp 2, whose alpha the test labels chose (no more than 0.5 points "
+     "Ours: that balanced average is as good as Exp 2, whose alpha the test labels chose (no more "
+     "than 0.5 points "
      "below)",
      0, PARTS(balanced_oracle)},
 
