@@ -319,7 +319,7 @@ static void test_table(void **state)
     (void)state;
     json_t *result, *chapters;
     summed_up(&result, &chapters, &big);
-    const json_t *table = table_of(chapters, "(table 2)");
+    const json_t *table = table_of(chapters, "table 2)");
     assert_non_null(table);
     double id = 0, ood[6], mean = 0, square = 0;
     for (size_t u = 0; u < 6; u++) {
@@ -373,7 +373,7 @@ static void test_quick(void **state)
     world.methods = quick;
     json_t *result, *chapters;
     summed_up(&result, &chapters, &world);
-    const json_t *table = table_of(chapters, "(table 2)");
+    const json_t *table = table_of(chapters, "table 2)");
     const char *note = json_string_value(json_object_get(table, "note"));
     assert_non_null(strstr(note, "Not run at this scale: FM (Mixup), BANG (Mixup)."));
     assert_null(table_of(chapters, "LONG fine-tuning"));
