@@ -136,7 +136,7 @@ void shift_show_rule(json_t *show, const json_t *units)
             "partly",
             "neither, with the mean on the claimed side; or some parts of a claim hold and others "
             "do not",
-            "undecided", "neither, with the mean on the other side; or not run at this scale",
+            "open", "neither, with the mean on the other side; or not run at this scale",
             "no difference",
             "a claim that something does not help, or stays within some points, holds where the "
             "interval excludes an effect that counts"));

@@ -62,11 +62,6 @@ static void add_accuracies(json_t *row, const json_t *units, const char *member)
     json_array_append_new(row, shift_percent(standard_error(&e)));
 }
 
-static void name_missing(bang_text *note, size_t *missing, const char *title)
-{
-    bang_text_add(note, "%s%s", (*missing)++ ? ", " : " Not run at this scale: ", title);
-}
-
 static json_t *begin_rows(const char *title, int paper)
 {
     static const char *const columns[] = {"model",  "ID", "V2", "R", "A", "S", "O", "OOD",
@@ -91,17 +86,19 @@ void shift_show_rows(json_t *show, const json_t *units, const char *title, const
                      const shift_row *rows, size_t count, const char *prefix, int paper)
 {
     bang_text text = {0};
-    size_t missing = 0, shown = 0;
+    size_t missing = 0, dashes = 0, shown = 0;
     json_t *table = begin_rows(title, paper);
     bang_text_add(&text, "%s", note);
     for (size_t i = 0; i < count; i++) {
         char member[96];
         shift_row_member(member, sizeof member, &rows[i], prefix);
         int exists = !isnan(shift_mean(units, SHIFT_ACCURACY, member, SHIFT_OOD));
-        if (!exists)
-            name_missing(&text, &missing, rows[i].title);
-        if (!exists && !paper)
+        if (!exists && !paper) {
+            bang_text_add(&text, "%s%s",
+                          missing++ ? ", " : " Not run at this scale: ", rows[i].title);
             continue;
+        }
+        dashes += !exists;
         json_t *row = json_array();
         json_array_append_new(row, json_string(rows[i].title));
         add_accuracies(row, units, member);
@@ -110,8 +107,8 @@ void shift_show_rows(json_t *show, const json_t *units, const char *title, const
         lab_table_row(table, row);
         shown += exists && strcmp(member, "pre") != 0;
     }
-    if (missing)
-        bang_text_add(&text, ".");
+    if (missing || dashes)
+        bang_text_add(&text, missing ? "." : " A dash: not run at this scale.");
     if (text.data)
         json_object_set_new(table, "note", json_string(text.data));
     if (shown)
