@@ -129,9 +129,9 @@ typedef struct shift_clause {
 enum { SHIFT_AVERAGES, SHIFT_BANG, SHIFT_CALIBRATION, SHIFT_CURVE, SHIFT_CHAPTERS };
 typedef struct shift_claim {
     int chapter;
+    int some;         /* it is enough that one part holds */
     const char *item; /* of the paper; NULL: the paper does not claim it */
     const char *claim;
-    int some; /* it is enough that one part holds */
     size_t count;
     const shift_clause *parts;
 } shift_claim;
