@@ -17,7 +17,7 @@ static shift_holds decide(int claimed, int other, int mean)
 shift_holds shift_judge(const shift_effect *effect, const shift_clause *part)
 {
     double low = effect->low, high = effect->high, mean = effect->mean;
-    double least = part->least, small = part->small;
+    double least = part->least, small = part->small, counts = fmax(least, small);
     if (!effect->n)
         return SHIFT_UNDECIDED;
     switch (part->aim) {
@@ -31,7 +31,7 @@ shift_holds shift_judge(const shift_effect *effect, const shift_clause *part)
         return decide(low > -small && high < small, low >= small || high <= -small,
                       fabs(mean) < small);
     default:
-        return decide(low > least, high<fmax(least, small), mean> least);
+        return decide(low > least, high<counts, mean> least);
     }
 }
 
