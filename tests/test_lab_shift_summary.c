@@ -201,27 +201,28 @@ static void test_verdicts(void **state)
     static const struct {
         const char *item, *claim, *holds;
     } wanted[] = {
-        {"Table 2 (first rows)", "fine-tuned model", "yes"},
-        {"Table 2 (WiSE-FT, ID)", "no worse", "no"}, /* two points below */
+        {"Table 2, PM and FM", "fine-tuned model", "yes"},
+        {"Table 2, WiSE-FT in distribution", "no worse", "no"}, /* two points below */
         {"Figure 2 (left)", "substantial share", "yes"},
-        {"Figure 7 (left)", "TT+FF", "yes"},
-        {"Figure 7 (right)", "more frequent", "yes"},
-        {"Figure 16 (left)", "averaging weights", "yes"},
-        {"Figure 16 (right)", "Fashion", "yes"},
-        {"Table 2 (BANG, Mixup)", "Mixup", "yes"},
-        {"Table 2 (BANG, Mixup + LS)", "both", "yes"},
-        {"Table 2 (BANG, LS)", "label smoothing", "no"}, /* nothing, and less in LONG */
-        {"Table 8", "do not improve", "partly"},         /* color does */
-        {"Table 9", "hardly depends", "yes"},
+        {"Figure 7, left (appendix C.1)", "TT+FF", "yes"},
+        {"Figure 7, right (appendix C.1)", "more frequent", "yes"},
+        {"Figure 16, left (appendix D.7.3)", "averaging weights", "yes"},
+        {"Figure 16, right (appendix D.7.3)", "Fashion", "yes"},
+        {"Table 2, BANG (Mixup)", "Mixup", "yes"},
+        {"Table 2, BANG (Mixup + LS)", "both", "yes"},
+        {"Table 2, BANG (LS)", "label smoothing", "no"},        /* nothing, and less in LONG */
+        {"Table 8 (appendix E.5)", "do not improve", "partly"}, /* color does */
+        {"Table 9 (appendix E.5)", "hardly depends", "yes"},
         {"Figure 6", "over-confident", "yes"},
-        {"Figure 18 (b)", "temperature", "yes"},
-        {"Figure 18 (e)", "Both together", "yes"},
-        {"Figure 19", "do not", "partly"}, /* color does by 1 point, less than counts */
-        {"Table 10 (Exp 1)", "classifier alone", "yes"},
-        {"Table 10 (Exp 2)", "whole", "yes"},
-        {"Table 11", "corrects more", "yes"},
-        {"Figure 20", "margins", "yes"},
-        {"Figure 21", "quadratic", "yes"},
+        {"Figure 18 b (appendix E.5)", "temperature", "yes"},
+        {"Figure 18 e (appendix E.5)", "Both together", "yes"},
+        {"Figure 19 (appendix E.5)", "do not",
+         "partly"}, /* color does by 1 point, less than counts */
+        {"Table 10, Exp 1 (appendix E.6)", "classifier alone", "yes"},
+        {"Table 10, Exp 2 (appendix E.6)", "whole", "yes"},
+        {"Table 11 (appendix E.6)", "corrects more", "yes"},
+        {"Figure 20 (appendix E.6)", "margins", "yes"},
+        {"Figure 21 (appendix H)", "quadratic", "yes"},
         {NULL, "finds alpha from unlabelled", "yes"},
     };
     json_t *result, *chapters;
@@ -250,11 +251,11 @@ static void test_reversed(void **state)
     world.rescaled = 0;
     world.balanced = -.01;
     summed_up(&result, &chapters, &world);
-    assert_string_equal(verdict_of(result, "Table 2 (WiSE-FT)", "better than both"), "partly");
+    assert_string_equal(verdict_of(result, "Table 2, WiSE-FT", "better than both"), "partly");
     assert_string_equal(verdict_of(result, "Figure 2 (left)", "substantial"), "no");
-    assert_string_equal(verdict_of(result, "Figure 7 (left)", "TT+FF"), "no");
-    assert_string_equal(verdict_of(result, "Figure 16 (left)", "weights"), "no");
-    assert_string_equal(verdict_of(result, "Figure 16 (right)", "Fashion"), "no");
+    assert_string_equal(verdict_of(result, "Figure 7, left (appendix C.1)", "TT+FF"), "no");
+    assert_string_equal(verdict_of(result, "Figure 16, left (appendix D.7.3)", "weights"), "no");
+    assert_string_equal(verdict_of(result, "Figure 16, right (appendix D.7.3)", "Fashion"), "no");
     assert_string_equal(verdict_of(result, NULL, "finds alpha from unlabelled"), "no");
     json_decref(result);
     json_decref(chapters);
@@ -379,10 +380,10 @@ static void test_quick(void **state)
     assert_null(table_of(chapters, "LONG fine-tuning"));
     assert_null(table_of(chapters, "on the curve"));
     assert_true(json_is_null(json_array_get(json_array_get(json_object_get(table, "rows"), 3), 7)));
-    assert_string_equal(verdict_of(result, "Table 2 (BANG, Mixup)", "Mixup"), "open");
-    assert_string_equal(verdict_of(result, "Figure 21", "quadratic"), "open");
-    assert_string_equal(verdict_of(result, "Figure 16 (right)", "Fashion"), "open");
-    assert_string_equal(verdict_of(result, "Table 2 (BANG, Mixup + LS)", "both"), "yes");
+    assert_string_equal(verdict_of(result, "Table 2, BANG (Mixup)", "Mixup"), "open");
+    assert_string_equal(verdict_of(result, "Figure 21 (appendix H)", "quadratic"), "open");
+    assert_string_equal(verdict_of(result, "Figure 16, right (appendix D.7.3)", "Fashion"), "open");
+    assert_string_equal(verdict_of(result, "Table 2, BANG (Mixup + LS)", "both"), "yes");
     const json_t *first = json_array_get(json_object_get(result, "differences"), 0);
     assert_string_equal(json_string_value(json_object_get(first, "interval")), "images");
     json_decref(result);

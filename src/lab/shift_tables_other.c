@@ -333,7 +333,7 @@ void shift_tables_curve(json_t *show, const json_t *units)
                                     shift_percent(y), shift_percent(y - r.residual),
                                     shift_points(points, r.residual, 2),
                                     shift_percent(r.standard_error), bang_json_number(r.p),
-                                    r.outside ? "beyond the grid" : ""));
+                                    r.outside ? "beyond the grid" : "within the grid"));
         }
     json_object_set_new(table, "digits", json_pack("[nnnnnnin]", 2));
     finish(show, table, json_pack("[niiininn]", 1, 1, 1, 2));
