@@ -69,7 +69,7 @@ static void show_fashion(json_t *show, const json_t *units)
     json_t *table =
         lab_table("Another task: accuracy on Fashion-MNIST, per cent", columns,
                   "A linear probe on PM's features serves all four towers; alpha is 1/2.");
-    lab_table_row(table, json_pack("[soooooo]", "Fashion-MNIST", shift_percent(ends[0]),
+    lab_table_row(table, json_pack("[sooooo]", "Fashion-MNIST", shift_percent(ends[0]),
                                    shift_percent(ends[1]),
                                    shift_percent(shift_mean(units, SHIFT_FASHION, "wse", 0)),
                                    shift_percent(shift_mean(units, SHIFT_FASHION, "ose", 0)),
