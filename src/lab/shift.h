@@ -26,8 +26,8 @@
  *              "validation": [accuracy on ID validation per alpha],
  *              "exp1": [[accuracy per set] for alpha .2 .3 .4 .5],  head alone re-scaled
  *              "groups": [[TTT TTF TFT TFF FTT FTF FFT FFF] per set],
- *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg"},  null: empty group
- *              "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
+ *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg"},  null: empty
+ * group "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
  *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
  *                          "layer-confidence-ood": ..,        and with 1/(1 + sqrt(tau)):
  *                          "confidence-root-id", "confidence-root-ood"}}
@@ -53,8 +53,8 @@ typedef struct shift_method {
     const char *title; /* "Mixup + LS(0.10)" */
     double smoothing, mixup;
     const char *augment; /* as --augment, or NULL */
-    int steps;           /* 500: MAIN, 1,200: LONG */
     double rate;
+    int steps; /* 500: MAIN, 1,200: LONG */
     int quick; /* part of the quick scale */
 } shift_method;
 const shift_method *shift_methods(size_t *count);

@@ -102,21 +102,22 @@ static void watch_training(void *context, bang_tune_phase phase, uint64_t done, 
 
 /* Trains model, which is as it begins, or takes what an earlier run made of it. */
 static int obtain(bang_vit_model *model, shift_run *run, const shift_seed *seed,
-                  const bang_images *images, const char *name, bang_tune_options *options,
+                  const bang_images *images, const char *name, const bang_tune_options *options,
                   bang_error *err)
 {
     char digest[BANG_DIGEST_TEXT], *folder = path_of(run, seed, NULL);
     char *path = path_of(run, seed, name);
     watch w = {run, 0};
-    options->train.cancel = run->options->cancel;
-    options->progress = watch_training;
-    options->context = &w;
-    int rc = folder && path ? bang_tune_digest(digest, model, images, NULL, options, err)
+    bang_tune_options how = *options;
+    how.train.cancel = run->options->cancel;
+    how.progress = watch_training;
+    how.context = &w;
+    int rc = folder && path ? bang_tune_digest(digest, model, images, NULL, &how, err)
                             : bang_fail_memory(err);
     if (rc == 0 && run->options->resume && take_file(model, path, digest)) {
-        shift_trained(run, shift_pictures(options, images->count));
+        shift_trained(run, shift_pictures(&how, images->count));
     } else if (rc == 0) {
-        rc = bang_tune_vit(model, images, NULL, options, NULL, err);
+        rc = bang_tune_vit(model, images, NULL, &how, NULL, err);
         if (rc == 0)
             rc = keep(model, folder, path, digest, err);
     }
@@ -134,7 +135,7 @@ int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err)
 }
 
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
-                     bang_tune_options *options, bang_error *err)
+                     const bang_tune_options *options, bang_error *err)
 {
     int rc = shift_copy(fine, &seed->pre, err);
     return rc < 0 ? rc : obtain(fine, run, seed, &seed->data.tune, name, options, err);

@@ -119,7 +119,7 @@ const bang_images *shift_part(const shift_seed *seed, size_t part);
  * kept there. fine begins as the pre-trained model. */
 int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err);
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
-                     bang_tune_options *options, bang_error *err);
+                     const bang_tune_options *options, bang_error *err);
 /* The same model with all its parameters; the caller releases it. */
 int shift_copy(bang_vit_model *out, const bang_vit_model *model, bang_error *err);
 
