@@ -80,8 +80,10 @@ int shift_summary(json_t *result, json_t *chapters, const json_t *units,
 int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
                   uint64_t seed, bang_cancel *cancel, bang_error *err);
 
-/* Maps of PM, FM and the average side by side on some images of each set: an entry of "show". */
+/* Maps of PM, FM and the average: side by side on some images of each set out of distribution,
+ * how many patches they depend on, and verdicts on Figure 1 (right), appended to "show". */
 int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
-               const bang_vit_model *average, const shift_data *data, bang_error *err);
+               const bang_vit_model *average, const shift_data *data, bang_cancel *cancel,
+               bang_error *err);
 
 #endif
