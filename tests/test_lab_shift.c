@@ -7,6 +7,7 @@
 #include "mnist_small.h"
 
 #include "bang/base/json.h"
+#include "bang/base/record.h"
 #include "bang/train/predict.h"
 #include "lab/shift_unit.h"
 
@@ -222,18 +223,11 @@ static void test_other_options(void **state)
 /* The record of a unit; the caller releases it. */
 static json_t *read_unit(size_t unit)
 {
-    char *text, *line, *rest;
-    size_t size;
-    json_t *record = NULL;
-    assert_int_equal(bang_file_read(&text, &size, in_folder(whole, "results.jsonl"), NULL), 0);
-    line = text;
-    for (size_t i = 0; (rest = strchr(line, '\n')); i++, line = rest + 1)
-        if (i == unit)
-            assert_int_equal(bang_json_parse(&record, line, (size_t)(rest - line), NULL), 0);
-    free(text);
-    json_t *result = json_incref(json_object_get(record, "result"));
-    json_decref(record);
+    json_t *records;
+    assert_int_equal(bang_record_read(&records, whole, NULL), 0);
+    json_t *result = json_incref(json_object_get(json_array_get(records, unit), "result"));
     assert_non_null(result);
+    json_decref(records);
     return result;
 }
 
@@ -405,6 +399,31 @@ static void test_mix(void **state)
     assert_true(fabsf(out[0] - 2) < 1e-6F && fabsf(out[1] - .25F) < 1e-6F);
 }
 
+/* Once, at the end, from the models that are there. */
+static void test_maps(void **state)
+{
+    (void)state;
+    shift_plan plan = tiny_plan();
+    plan.maps = 1;
+    ino_t model = identity(in_folder(whole, "models/seed-1/vanilla.safetensors"));
+    json_t *records, *record;
+    size_t i, found = 0;
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(run_plan(&plan, whole, 1, 1, UINT64_MAX, NULL), 0);
+    assert_int_equal(identity(in_folder(whole, "models/seed-1/vanilla.safetensors")), model);
+    assert_int_equal(bang_record_read(&records, whole, NULL), 0);
+    json_array_foreach(records, i, record)
+    {
+        if (strcmp(json_string_value(json_object_get(record, "key")), "lab/maps") != 0)
+            continue;
+        found++;
+        assert_int_equal(i, json_array_size(records) - 1);
+        assert_true(json_array_size(json_object_get(record, "show")) > 0);
+    }
+    assert_int_equal(found, 1);
+    json_decref(records);
+}
+
 /* The plans of both scales are what the documents say. */
 static void test_plans(void **state)
 {
@@ -436,7 +455,7 @@ int main(void)
         cmocka_unit_test(test_models_kept),   cmocka_unit_test(test_contrasts),
         cmocka_unit_test(test_record),        cmocka_unit_test(test_models),
         cmocka_unit_test(test_other_options), cmocka_unit_test(test_mix),
-        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_plans),         cmocka_unit_test(test_maps),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -96,7 +96,8 @@ shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mn
                        .pre_batch = 128,
                        .batch = 64,
                        .shorten = 1,
-                       .fashion = 1};
+                       .fashion = 1,
+                       .maps = 1};
     plan.seeds = options->seeds ? options->seeds : options->full ? FULL_SEEDS : QUICK_SEEDS;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (options->full || methods[i].quick)

@@ -176,7 +176,7 @@ static int measure_task(void *context, size_t index, int worker, bang_error *err
     return store_ready(run, err);
 }
 
-static void release_seed(shift_seed *seed)
+void shift_seed_release(shift_seed *seed)
 {
     shift_data_release(seed);
     bang_vit_model_release(&seed->pre);
@@ -219,7 +219,7 @@ static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **
     for (size_t i = 0; i < count; i++) {
         if (rc == 0)
             result[units[i]] = json_incref(run->seeds[i].record);
-        release_seed(&run->seeds[i]);
+        shift_seed_release(&run->seeds[i]);
     }
     free(run->seeds);
     run->seeds = NULL;
