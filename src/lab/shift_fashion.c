@@ -49,7 +49,7 @@ static int take_sets(bang_images *train, bang_images *test, json_t *result, uint
         return json_object_set_new(result, "missing", json_string(why.message)) < 0
                    ? bang_fail_memory(err)
                    : 0;
-    if (rc < 0)
+    if (rc != 0)
         return bang_fail(err, rc, "%s", why.message);
     size_t n = all.train_labels.count, m = all.test_labels.count;
     rc = take_images(train, &all.train_images, &all.train_labels, (size_t)(seed % n * TRAIN) % n,
@@ -57,7 +57,7 @@ static int take_sets(bang_images *train, bang_images *test, json_t *result, uint
     if (rc == 0)
         rc = take_images(test, &all.test_images, &all.test_labels, 0, m < TEST ? m : TEST, err);
     bang_mnist_release(&all);
-    return rc < 0 ? rc : 1;
+    return rc == 0 ? 1 : rc;
 }
 
 /* logits (count, K) of a model with these parameters, or the features (count, features). */
