@@ -244,7 +244,7 @@ static void print_sets(const fetched *files, json_t *const *sets, const char *ca
     }
     print_entry(sets[SOURCES], "made from mnist, a colour per patch");
     print_entry(sets[SOURCES + 1], "made from mnist, one colour for all patches");
-    print_entry(sets[SOURCES + 2], "made from mnist, kind broad, id, v2, r, a, s or o (sizes: id)");
+    print_entry(sets[SOURCES + 2], "made from mnist, seven kinds (here: id)");
     printf("\ncache: %s\n", cache);
     for (int i = 0; i < SOURCES; i++)
         if (!files[i].whole && files[i].present)
