@@ -6,7 +6,7 @@
 #include "bang/base/file.h"
 #include "lab/shift_unit.h"
 
-static const char digest_key[] = "bang.tune";
+static const char digest_key[] = "bang.run"; /* as bang train has it */
 
 static int make_model(bang_vit_model *out, uint64_t seed, bang_error *err)
 {
@@ -58,16 +58,19 @@ static char *path_of(const shift_run *run, const shift_seed *seed, const char *n
 static int take_file(bang_vit_model *model, const char *path, const char *digest)
 {
     const bang_vit_hints hints = BANG_VIT_HINTS_INIT;
+    bang_checkpoint *file = NULL;
     bang_vit_model there = {0};
     bang_error ignored = {0};
-    if (bang_vit_model_load(&there, path, &hints, &ignored) < 0)
+    if (bang_checkpoint_open(&file, path, &ignored) < 0)
         return 0;
-    const char *found = json_string_value(json_object_get(there.metadata, digest_key));
-    int fits = found && strcmp(found, digest) == 0 && there.vit.map.count == model->vit.map.count;
-    if (fits)
+    const char *found = json_string_value(json_object_get(file->metadata, digest_key));
+    int fits = found && strcmp(found, digest) == 0 &&
+               bang_vit_model_read(&there, file, &hints, &ignored) == 0;
+    if (fits && (fits = there.vit.map.count == model->vit.map.count))
         memcpy(model->vit.parameters, there.vit.parameters,
                model->vit.map.count * sizeof *model->vit.parameters);
     bang_vit_model_release(&there);
+    bang_checkpoint_close(file);
     return fits;
 }
 
