@@ -14,7 +14,7 @@ static int make_model(bang_vit_model *out, uint64_t seed, bang_error *err)
                                     .patch = 7,
                                     .channels = 1,
                                     .width = 64,
-                                    .depth = 3,
+                                    .depth = SHIFT_DEPTH,
                                     .heads = 4,
                                     .hidden = 128,
                                     .classes = BANG_SHIFT_CLASSES,

@@ -64,7 +64,7 @@ static int train_task(void *context, size_t index, int worker, bang_error *err)
 
 void shift_unit_key(char *out, size_t size, size_t unit)
 {
-    snprintf(out, size, "lab/seed-%zu", unit + 1);
+    snprintf(out, size, "%s%zu", shift_unit_prefix, unit + 1);
 }
 
 static json_t *set_names(void)
@@ -213,6 +213,7 @@ static uint64_t cost(const shift_plan *plan, size_t unit)
         shift_recipe(&o, plan, plan->methods[m], unit, &ignored);
         thirds += 3 * shift_pictures(&o, plan->tune);
         thirds += (1 + SHIFT_BETWEEN) * labelled + unlabelled;
+        thirds += shift_is_balanced(plan, plan->methods[m]) ? shift_balance_cost(plan) : 0;
     }
     for (size_t p = 0; unit == 0 && p < plan->grid_count; p++) {
         shift_recipe_grid(&o, plan, &plan->grid[p], unit);
