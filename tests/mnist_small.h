@@ -64,6 +64,7 @@ static inline int small_setup(void **state)
     if (make_folder(state) < 0 || setenv("BANG_CACHE", in_folder(*state, "cache"), 1) < 0)
         return -1;
     setenv("PATH", "/usr/bin:/bin", 1); /* whatever the test before made of it */
+    setenv("BANG_DATASETS", in_folder(*state, "packages"), 1); /* whatever is installed here */
     bang_mnist mnist;
     small_mnist(&mnist, SMALL_TRAIN, SMALL_TEST);
     small_write(in_folder(*state, "from"), &mnist);

@@ -183,15 +183,14 @@ static inline void plain_attention(double *out, const double *qkv, size_t tokens
         }
 }
 
-/* x (tokens, width) through one block; sizes of a bang_vit_config. */
-static inline void plain_block(double *x, const double *w, const bang_vit_block *at, size_t tokens,
-                               size_t width, size_t heads, size_t hidden, bang_gelu gelu,
-                               double epsilon, int causal)
+/* A block behind its first norm, which put out normed (tokens, width); that is spoiled. */
+static inline void plain_block_from(double *x, double *normed, const double *w,
+                                    const bang_vit_block *at, size_t tokens, size_t width,
+                                    size_t heads, size_t hidden, bang_gelu gelu, double epsilon,
+                                    int causal)
 {
-    double *normed = vit_numbers(tokens * width, 0, 0),
-           *qkv = vit_numbers(tokens * 3 * width, 0, 0);
+    double *qkv = vit_numbers(tokens * 3 * width, 0, 0);
     double *y = vit_numbers(tokens * width, 0, 0), *inner = vit_numbers(tokens * hidden, 0, 0);
-    plain_norm(normed, x, w + at->norm1_gain, w + at->norm1_bias, tokens, width, epsilon);
     plain_linear(qkv, normed, w + at->qkv_weight, w + at->qkv_bias, tokens, 3 * width, width);
     plain_attention(normed, qkv, tokens, heads, width / heads, causal);
     plain_linear(y, normed, w + at->proj_weight, w + at->proj_bias, tokens, width, width);
@@ -204,7 +203,18 @@ static inline void plain_block(double *x, const double *w, const bang_vit_block 
     plain_linear(y, inner, w + at->fc2_weight, w + at->fc2_bias, tokens, width, hidden);
     for (size_t i = 0; i < tokens * width; i++)
         x[i] += y[i];
-    free(normed), free(qkv), free(y), free(inner);
+    free(qkv), free(y), free(inner);
+}
+
+/* x (tokens, width) through one block; sizes of a bang_vit_config. */
+static inline void plain_block(double *x, const double *w, const bang_vit_block *at, size_t tokens,
+                               size_t width, size_t heads, size_t hidden, bang_gelu gelu,
+                               double epsilon, int causal)
+{
+    double *normed = vit_numbers(tokens * width, 0, 0);
+    plain_norm(normed, x, w + at->norm1_gain, w + at->norm1_bias, tokens, width, epsilon);
+    plain_block_from(x, normed, w, at, tokens, width, heads, hidden, gelu, epsilon, causal);
+    free(normed);
 }
 
 /* One image's x_0 (tokens, width). */
@@ -227,6 +237,26 @@ static inline void plain_embed(double *x, const bang_vit_config *c, const bang_v
         }
 }
 
+/* features and logits of one image from the class token x (width) behind the blocks. */
+static inline void plain_finish(double *features, double *logits, const double *x,
+                                const bang_vit_config *c, const bang_vit_map *map, const double *w)
+{
+    size_t n = bang_vit_features(c);
+    double *y = vit_numbers(c->width, 0, 0), *none = vit_numbers(n, 0, 0);
+    plain_norm(y, x, w + map->norm_gain, w + map->norm_bias, 1, c->width, c->epsilon);
+    if (c->projection)
+        plain_linear(features, y, w + map->projection, none, 1, n, c->width);
+    else
+        memcpy(features, y, n * sizeof *y);
+    double square = 0;
+    for (size_t j = 0; j < n; j++)
+        square += features[j] * features[j];
+    for (size_t j = 0; c->unit_features && j < n; j++)
+        features[j] /= sqrt(square);
+    plain_linear(logits, features, w + map->head_weight, w + map->head_bias, 1, c->classes, n);
+    free(y), free(none);
+}
+
 /* features and logits (count, ..) of images. */
 static inline void plain_vit(double *features, double *logits, const bang_vit_config *c,
                              const bang_vit_map *map, const double *w, const double *pixels,
@@ -234,7 +264,6 @@ static inline void plain_vit(double *features, double *logits, const bang_vit_co
 {
     size_t tokens = bang_vit_tokens(c), n = bang_vit_features(c);
     double *x = vit_numbers(tokens * c->width, 0, 0), *y = vit_numbers(tokens * c->width, 0, 0);
-    double *none = vit_numbers(n, 0, 0);
     for (size_t i = 0; i < count; i++, features += n, logits += c->classes) {
         plain_embed(x, c, map, w, pixels + i * vit_pixels(c));
         if (c->norm_first) {
@@ -245,19 +274,9 @@ static inline void plain_vit(double *features, double *logits, const bang_vit_co
         for (size_t l = 0; l < c->depth; l++)
             plain_block(x, w, &map->blocks[l], tokens, c->width, c->heads, c->hidden, c->gelu,
                         c->epsilon, 0);
-        plain_norm(y, x, w + map->norm_gain, w + map->norm_bias, 1, c->width, c->epsilon);
-        if (c->projection)
-            plain_linear(features, y, w + map->projection, none, 1, n, c->width);
-        else
-            memcpy(features, y, n * sizeof *y);
-        double square = 0;
-        for (size_t j = 0; j < n; j++)
-            square += features[j] * features[j];
-        for (size_t j = 0; c->unit_features && j < n; j++)
-            features[j] /= sqrt(square);
-        plain_linear(logits, features, w + map->head_weight, w + map->head_bias, 1, c->classes, n);
+        plain_finish(features, logits, x, c, map, w);
     }
-    free(x), free(y), free(none);
+    free(x), free(y);
 }
 
 #endif

@@ -60,11 +60,11 @@ def read(path):
 
 
 def caption(figure):
-    """Without the note of a figure."""
+    """Without the note of a figure and the link to its numbers."""
     words = next(figure.all("figcaption"))
-    notes = {id(note) for note in words.all("span", "note")}
+    others = {id(other) for other in [*words.all("span", "note"), *words.all("a", "tool")]}
     return "".join(c if isinstance(c, str) else c.text() for c in words.children
-                   if id(c) not in notes).strip()
+                   if id(c) not in others).strip()
 
 
 def columns_of(figure):

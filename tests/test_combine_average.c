@@ -142,7 +142,7 @@ static void test_problems(void **state)
     bang_error err = {0};
     bang_stream stream = BANG_STREAM_INIT;
     bang_average_options options = BANG_AVERAGE_OPTIONS_INIT;
-    const bang_average_rule rule = {"head*", (double[]){1, 1}};
+    const bang_average_rule rule = {.glob = "head*", .weights = (double[]){1, 1}};
     options.inputs = (const bang_checkpoint *[]){a, b};
     options.input_count = 2;
     options.weights = (double[]){0.5, 0.5};

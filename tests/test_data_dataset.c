@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bang/data/color.h"
+#include "bang/data/images.h"
 #include "bang/data/sheet.h"
 #include "bang/store/npy.h"
 
@@ -36,6 +37,27 @@ static void test_mnist(void **state)
     assert_int_equal(set.labels.dtype, BANG_I64);
     assert_int_equal(((int64_t *)set.labels.data)[3], 1);
     bang_dataset_release(&set);
+}
+
+static void test_fashion(void **state)
+{
+    bang_dataset set;
+    bang_images images;
+    bang_error err = {0};
+    assert_true(bang_dataset_open(&set, "fashion-mnist", &err) < 0);
+    assert_non_null(strstr(err.message, "apt install dataset-fashion-mnist"));
+    assert_int_equal(bang_fashion_get(in_folder(*state, "from"), NULL, &err), 0);
+    open_set(&set, "fashion-mnist:split=test,count=4");
+    assert_int_equal(set.count, 4);
+    assert_int_equal(((uint8_t *)set.inputs.data)[3 * 784 + 3 * 28 + 2], small_pixel(3, 3, 2));
+    assert_string_equal(set.class_names[9], "ankle boot");
+    bang_dataset_release(&set);
+    assert_true(bang_dataset_open(&set, "fashion-mnist:count=999", &err) < 0);
+    assert_non_null(strstr(err.message, "fashion-mnist: count 999"));
+    assert_int_equal(bang_images_open(&images, "fashion-mnist", &err), 0);
+    assert_int_equal(images.classes, 10);
+    assert_string_equal(images.class_names[0], "t-shirt/top");
+    bang_images_release(&images);
 }
 
 static void test_color(void **state)
@@ -239,6 +261,7 @@ int main(void)
 #define WITH_MNIST(test) cmocka_unit_test_setup_teardown(test, setup, drop_folder)
     const struct CMUnitTest tests[] = {
         WITH_MNIST(test_mnist),
+        WITH_MNIST(test_fashion),
         WITH_MNIST(test_color),
         WITH_MNIST(test_names_refused),
         cmocka_unit_test_setup_teardown(test_folder, make_folder, drop_folder),

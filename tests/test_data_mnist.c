@@ -268,6 +268,53 @@ static void test_cancelled(void **state)
     close(lock);
 }
 
+/* Clothes: nothing, the package's compressed files, the cache before them, a damaged cache. */
+static void test_fashion(void **state)
+{
+    bang_error err = {0};
+    bang_mnist mnist, expected;
+    char *folder;
+#define PACKAGE in_folder(*state, "packages/fashion-mnist")
+    assert_false(bang_fashion_present());
+    assert_int_equal(bang_fashion_open(&mnist, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "apt install dataset-fashion-mnist"));
+    assert_int_equal(bang_fashion_get(NULL, NULL, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "bang data get fashion-mnist --from DIR"));
+    small_mnist(&expected, 50, 20);
+    small_write(PACKAGE, &expected);
+    for (int i = 0; i < 4; i++)
+        compress_file(PACKAGE,
+                      (const char *[]){"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                       "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}[i]);
+    assert_true(bang_fashion_present());
+    assert_int_equal(bang_fashion_get(NULL, NULL, &err), 0);
+    assert_false(exists(in_folder(*state, "cache/fashion-mnist"))); /* nothing to copy */
+    assert_int_equal(bang_fashion_open(&mnist, &err), 0);
+    assert_int_equal(mnist.train_images.shape[0], 50);
+    assert_memory_equal(mnist.test_images.data, expected.test_images.data, 20 * 784);
+    bang_mnist_release(&mnist);
+    /* one's own files go before the package's */
+    assert_int_equal(bang_fashion_get(in_folder(*state, "from"), NULL, &err), 0);
+    assert_false(exists(in_folder(*state, "cache/mnist")));
+    assert_int_equal(bang_fashion_folder(&folder, &err), 0);
+    assert_string_equal(folder, in_folder(*state, "cache/fashion-mnist"));
+    free(folder);
+    assert_int_equal(bang_fashion_open(&mnist, &err), 0);
+    assert_int_equal(mnist.train_images.shape[0], SMALL_TRAIN);
+    bang_mnist_release(&mnist);
+    /* a damaged cache is not passed over in silence, and filled again from the package */
+    unlink(in_folder(*state, "cache/fashion-mnist/t10k-images-idx3-ubyte"));
+    assert_int_equal(bang_fashion_open(&mnist, &err), BANG_EDATA);
+    assert_non_null(strstr(err.message, "bang data get fashion-mnist"));
+    assert_int_equal(bang_fashion_get(NULL, NULL, &err), 0);
+    assert_int_equal(bang_fashion_open(&mnist, &err), 0);
+    assert_int_equal(mnist.train_images.shape[0], 50);
+    bang_mnist_release(&mnist);
+    bang_mnist_release(&expected);
+    assert_false(exists(in_folder(*state, "cache/.fashion-mnist.bang-part")));
+    assert_false(exists(in_folder(*state, "cache/.fashion-mnist.lock")));
+}
+
 int main(void)
 {
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, small_setup, drop_folder)
@@ -277,7 +324,7 @@ int main(void)
         WITH_FOLDER(test_npm_missing), WITH_FOLDER(test_npm_fails),
         WITH_FOLDER(test_npm_other),   WITH_FOLDER(test_damaged_cache),
         WITH_FOLDER(test_leftover),    WITH_FOLDER(test_side_by_side),
-        WITH_FOLDER(test_cancelled),
+        WITH_FOLDER(test_cancelled),   WITH_FOLDER(test_fashion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

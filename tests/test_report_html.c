@@ -48,16 +48,24 @@ static void test_table_digits(void **state)
 static void test_verdicts(void **state)
 {
     show(*state,
-         "[{\"kind\":\"verdict\",\"claim\":\"A wins\",\"holds\":\"yes\",\"because\":\"by 3\"},"
-         "{\"kind\":\"verdict\",\"claim\":\"B wins\",\"holds\":\"partly\"},"
+         "[{\"kind\":\"verdict\",\"item\":\"Table 1\",\"claim\":\"A wins\",\"holds\":\"yes\","
+         "\"because\":\"by 3\"},{\"kind\":\"verdict\",\"claim\":\"B wins\",\"holds\":\"partly\"},"
          "{\"kind\":\"verdict\",\"claim\":\"C wins\",\"holds\":\"no\"},"
          "{\"kind\":\"verdict\",\"claim\":\"D wins\",\"holds\":\"maybe\"}]");
-    has("Of 3 claims checked, 1 holds, 1 holds partly and 1 does not.");
-    has("<p>A wins</p><p class=\"because\">by 3</p>");
+    has("Of 3 claims checked, 1 holds, 1 holds partly and 1 does not hold here.");
+    has("<div class=\"verdict\" id=\"verdict-1\"><span class=\"chip yes\"><i "
+        "aria-hidden=\"true\">✓</i> "
+        "holds</span><div><p class=\"item\">Table 1</p><p>A wins</p><p class=\"because\">by 3</p>");
+    has("<tr data-holds=\"yes\"><td class=\"item\">Table 1</td><td><a href=\"#verdict-1\">A "
+        "wins</a>");
+    has("<tr data-holds=\"no\"><td class=\"item\"></td><td><a href=\"#verdict-3\">C "
+        "wins</a></td><td>"
+        "<span class=\"chip no\"><i aria-hidden=\"true\">✕</i> does not hold here</span>");
     has("&quot;holds&quot; is &quot;maybe&quot;, not yes, partly, no or open.");
-    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 2);
-    assert_int_equal(count_of(html, "<span class=\"chip partly\">"), 2);
-    assert_int_equal(count_of(html, "<span class=\"chip no\">"), 2);
+    /* in the key, in the list and in its place */
+    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 3);
+    assert_int_equal(count_of(html, "<span class=\"chip partly\">"), 3);
+    assert_int_equal(count_of(html, "<span class=\"chip no\">"), 3);
     assert_null(strstr(html, "D wins"));
 }
 
@@ -84,12 +92,82 @@ static void test_leading_verdicts(void **state)
     char entries[200];
     snprintf(entries, sizeof entries, "[%s,{\"kind\":\"text\",\"text\":\"t\"}]", first);
     show(*state, entries);
-    assert_null(strstr(html, "At a glance"));
+    assert_null(strstr(html, "id=\"overview\""));
     assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 1);
     snprintf(entries, sizeof entries, "[{\"kind\":\"text\",\"text\":\"t\"},%s]", first);
     show(*state, entries); /* a second record */
-    has("At a glance");
-    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 4);
+    has("id=\"overview\"");
+    assert_int_equal(count_of(html, "<span class=\"chip yes\">"), 5);
+}
+
+/* Verdicts are listed by chapter, in the order in which the page shows them. */
+static void test_overview(void **state)
+{
+    append(*state, record("one", "First (section 2)",
+                          "[{\"kind\":\"text\",\"text\":\"What it is. And more.\"},"
+                          "{\"kind\":\"verdict\",\"claim\":\"A\",\"holds\":\"yes\"}]"));
+    append(*state,
+           record("two", "Second", "[{\"kind\":\"verdict\",\"claim\":\"B\",\"holds\":\"no\"}]"));
+    append(*state, record("three", "Behind", NULL));
+    append(*state, record("four", "First (section 2)",
+                          "[{\"kind\":\"verdict\",\"claim\":\"C\",\"holds\":\"open\"}]"));
+    write_report(*state);
+    has("Of 3 claims checked, 1 holds, 0 hold partly and 1 does not hold here; 1 is open at this "
+        "scale.");
+    has("<li><a href=\"#s1\">First <span class=\"where\">(section 2)</span></a></li>\n<li><a "
+        "href=\"#s2\">Second</a></li>\n</ol>\n</nav>");
+    has("<p>What it is.</p></li>");
+    has("<h2>Records behind the chapters</h2>\n<details><summary>1 record without a picture or "
+        "table: Behind</summary>");
+    static const char *const order[] = {"<a href=\"#verdict-1\">A</a>",
+                                        "<a href=\"#verdict-2\">C</a>",
+                                        "<a href=\"#verdict-3\">B</a>",
+                                        "id=\"verdict-1\"",
+                                        "<p>A</p>",
+                                        "id=\"verdict-2\"",
+                                        "<p>C</p>",
+                                        "id=\"verdict-3\"",
+                                        "<p>B</p>"};
+    const char *at = html;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        at = strstr(at, order[i]);
+        if (!at)
+            fail_msg("not in order: %s", order[i]);
+    }
+}
+
+/* Many records of texts and tables alone are folded, those with a verdict are not. */
+static void test_folded(void **state)
+{
+    for (int i = 0; i < 5; i++) {
+        if (i == 4) {
+            write_report(*state);
+            assert_null(strstr(html, "folded\""));
+        }
+        append(*state, record("seed", "Seeds", "[{\"kind\":\"text\",\"text\":\"t\"}]"));
+    }
+    append(*state, record("all", "Seeds",
+                          "[{\"kind\":\"text\",\"text\":\"t\"},{\"kind\":\"verdict\","
+                          "\"claim\":\"A\",\"holds\":\"yes\"}]"));
+    write_report(*state);
+    assert_int_equal(count_of(html, "<details class=\"folded\"><summary><code>seed</code>"), 5);
+    assert_int_equal(count_of(html, "<article>"), 6);
+}
+
+/* The file that a link saves is the one of bang_figure_csv, encoded. */
+static void test_csv_links(void **state)
+{
+    char entries[3000];
+    snprintf(entries, sizeof entries,
+             "[%s,{\"kind\":\"text\",\"text\":\"t\"},{\"kind\":\"bars\",\"names\":[\"a,\\\"b\\\" "
+             "\u00e4\"],\"values\":[0.5]}]",
+             table_entry);
+    append(*state, record("some/key", "Section", entries));
+    write_report(*state);
+    has("<a class=\"tool csv\" download=\"some-key.csv\" "
+        "href=\"data:text/csv;charset=utf-8,a,b%0Ax,0.5%0A,2%0A\">CSV</a></figcaption>");
+    has("download=\"some-key-2.csv\" href=\"data:text/csv;charset=utf-8,name,value%0A"
+        "%22a,%22%22b%22%22%20%C3%A4%22,0.5%0A\">CSV</a>");
 }
 
 static void test_table_intervals(void **state)
@@ -214,7 +292,7 @@ static void test_disturbed_entries(void **state)
         lines_entry,
         heat_entry,
         "{\"kind\":\"text\",\"text\":\"t\"}",
-        "{\"kind\":\"verdict\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}",
+        "{\"kind\":\"verdict\",\"item\":\"i\",\"claim\":\"c\",\"holds\":\"yes\",\"because\":\"b\"}",
         "{\"kind\":\"table\",\"columns\":[\"a\",\"b\"],\"groups\":[[\"\",1],[\"g\",1]],"
         "\"shade\":[null,\"z\"],\"rows\":[[1,2.5]]}",
         "{\"kind\":\"lines\",\"series\":[{\"x\":[1,2],\"y\":[3,4],\"band\":[1,2],\"step\":true}]}",
@@ -380,6 +458,9 @@ int main(void)
         IN_FOLDER(test_table_intervals),
         IN_FOLDER(test_verdicts),
         IN_FOLDER(test_leading_verdicts),
+        IN_FOLDER(test_overview),
+        IN_FOLDER(test_folded),
+        IN_FOLDER(test_csv_links),
         IN_FOLDER(test_charts),
         IN_FOLDER(test_malformed_entries),
         IN_FOLDER(test_disturbed_entries),

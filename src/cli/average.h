@@ -2,6 +2,7 @@
 #ifndef BANG_CLI_AVERAGE_H
 #define BANG_CLI_AVERAGE_H
 
+#include "balance.h"
 #include "bang/combine/average.h"
 #include "checkpoints.h"
 
@@ -18,6 +19,7 @@ typedef struct average_request {
     const char **rules; /* (rule_count) as typed */
     size_t rule_count;
     double target, scale, density, drop;
+    balance_request confidence;
     int dtype, allow_nan, hash, dry_run;
     uint64_t max_memory, shard_size;
     /* Made from these: */
@@ -43,6 +45,11 @@ int average_greedy(cli *c, average_request *r, json_t **told);
 /* Scores an average for each alpha, of which one file is there at a time; the request
  * is then that for the best. Returns an exit status. */
 int average_best_alpha(cli *c, average_request *r, json_t **told);
+/* Finds the weights by confidence; with a dry run only says what would be measured. Returns an exit
+ * status; the caller frees *out in any case. */
+int average_balance(cli *c, average_request *r, balance_work **out);
+/* Plans the average, to know before long work what is wrong with it. Returns an exit status. */
+int average_plan_all(cli *c, const average_request *r);
 /* Plans one average and, if it is to write, runs it; prints all problems and returns
  * the status. */
 int average_once(cli *c, const bang_average_options *options, int writes, bang_stream *stream,

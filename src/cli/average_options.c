@@ -47,7 +47,8 @@ static void check_names(cli *c, average_request *r)
 {
     static const char *const methods[] = {"linear", "slerp",  "task",   "ties",    "dare",
                                           "stock",  "fisher", "greedy", "uniform", NULL};
-    static const char *const balances[] = {"norm", "layer-norm", NULL};
+    static const char *const balances[] = {"norm", "layer-norm", "confidence", "layer-confidence",
+                                           NULL};
     static const char *const scopes[] = {"tensor", "layer", "model", NULL};
     static const char *const integers[] = {"error", "first", "last", NULL};
     static const char *const missing[] = {"error", "keep", "drop", NULL};
@@ -56,9 +57,13 @@ static void check_names(cli *c, average_request *r)
                         "linear, slerp, task, ties, dare, stock, fisher or greedy");
     r->greedy = method == 7;
     o->method = (bang_average_method)(method >= 7 ? 0 : method);
-    if (r->balance)
-        o->balance = (bang_average_balance)(1 + choose(c, "balance", r->balance, balances,
-                                                       "norm or layer-norm"));
+    int balance = r->balance ? choose(c, "balance", r->balance, balances,
+                                      "norm, layer-norm, confidence or layer-confidence")
+                             : -1;
+    if (balance >= 2)
+        r->confidence.kind = balance == 2 ? BALANCE_WHOLE : BALANCE_LAYERS;
+    else
+        o->balance = (bang_average_balance)(1 + balance);
     if (r->scope)
         o->scope = (bang_average_scope)(1 + choose(c, "scope", r->scope, scopes,
                                                    "tensor, layer or model"));
@@ -104,10 +109,15 @@ static void check_method(cli *c, average_request *r)
     if (o->method == BANG_AVERAGE_STOCK && (r->alpha || r->weights || r->rule_count))
         cli_problem(c, "--method stock: finds the weights itself: leave out --alpha, --weights and "
                        "--rule");
-    if (o->balance != BANG_BALANCE_NONE && (o->method != BANG_AVERAGE_LINEAR || r->greedy))
+    if (r->balance && (o->method != BANG_AVERAGE_LINEAR || r->greedy))
         cli_problem(c, "--balance: only for --method linear");
+    if (r->confidence.kind != BALANCE_NOT && (r->alpha || r->weights || r->score))
+        cli_problem(c,
+                    "--balance %s: finds the weights itself: leave out --alpha, --weights and "
+                    "--score",
+                    r->balance);
     if (!isnan(r->target) && o->balance == BANG_BALANCE_NONE)
-        cli_problem(c, "--target: only with --balance");
+        cli_problem(c, "--target: only with --balance norm and layer-norm");
     if (!isnan(r->target) && !(r->target >= 0))
         cli_problem(c, "--target %g: must be 0 or more", r->target);
     if (r->scale != 1 && (!base || o->method == BANG_AVERAGE_STOCK))
@@ -159,7 +169,7 @@ static void check_rules(cli *c, average_request *r)
         size_t count = equal ? read_list(&list, equal + 1) : 0;
         double *weights = calloc(inputs + 1, sizeof *weights);
         char *glob = equal ? strndup(text, (size_t)(equal - text)) : NULL;
-        r->made_rules[k] = (bang_average_rule){glob, weights};
+        r->made_rules[k] = (bang_average_rule){.glob = glob, .weights = weights};
         if (!equal || count == 0 || equal == text)
             cli_problem(c, "--rule %.200s: not understood: write GLOB=A such as 'head.*=0.3'",
                         text);
@@ -248,6 +258,7 @@ void average_check(cli *c, average_request *r)
         cli_problem(c, "--output: missing: say where to write with -o OUT");
     check_names(c, r);
     check_method(c, r);
+    balance_check(c, &r->confidence, r->balance, r->inputs.count);
     if (r->alpha && r->weights)
         cli_problem(c, "--alpha and --weights: both are given: leave one out");
     if (r->alpha)
@@ -286,6 +297,7 @@ void average_release(average_request *r)
     free(r->all_weights);
     free(r->made_rules);
     free((void *)r->rules);
+    balance_request_release(&r->confidence);
     checkpoints_release(&r->inputs);
     checkpoints_release(&r->base);
     checkpoints_release(&r->fishers);

@@ -42,7 +42,7 @@ static const char *written(const average_request *r, const bang_average *average
 }
 
 /* What balance found, for scripts. */
-static json_t *balance_json(const bang_average_result *result)
+static json_t *norms_json(const bang_average_result *result)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < result->scale_count; i++) {
@@ -68,10 +68,10 @@ static json_t *lines_json(const char *lines)
 }
 
 static json_t *result_json(const average_request *r, const bang_average *average,
-                           const bang_stream *stream, double seconds)
+                           const bang_stream *stream, const balance_work *w, double seconds)
 {
     bang_average_result result = bang_average_get(average);
-    json_t *outputs = json_array();
+    json_t *outputs = json_array(), *found = lines_json(w ? balance_warnings(w) : "");
     for (size_t k = 0; k < r->options.output_count; k++)
         json_array_append_new(outputs, json_string(written(r, average, k)));
     json_t *out = json_pack("{sI sI sI sI so so so}", "tensors", (json_int_t)result.tensors,
@@ -80,7 +80,11 @@ static json_t *result_json(const average_request *r, const bang_average *average
                             (json_int_t)stream->bytes_written, "seconds", bang_json_number(seconds),
                             "outputs", outputs, "warnings", lines_json(result.warnings));
     if (r->options.balance != BANG_BALANCE_NONE && !r->dry_run)
-        json_object_set_new(out, "balance", balance_json(&result));
+        json_object_set_new(out, "balance", norms_json(&result));
+    if (w)
+        json_object_set_new(out, "balance", r->dry_run ? balance_plan_json(w) : balance_json(w));
+    json_array_extend(json_object_get(out, "warnings"), found);
+    json_decref(found);
     if (r->dry_run) {
         json_object_set_new(out, "dry_run", json_true());
         json_object_set_new(out, "bytes_to_write", json_integer((json_int_t)result.bytes));
@@ -106,7 +110,7 @@ static void print_scales(const bang_average_result *result)
 }
 
 /* What is going to happen, for --dry-run. */
-static void print_plan(const average_request *r, const bang_average *average)
+static void print_plan(const average_request *r, const bang_average *average, const balance_work *w)
 {
     char text[32];
     bang_average_result result = bang_average_get(average);
@@ -118,6 +122,8 @@ static void print_plan(const average_request *r, const bang_average *average)
         printf("base    %s: %s, %zu tensors\n", r->base.paths[0], r->base.items[0]->format,
                r->base.items[0]->count);
     printf("method  %s%s\n", r->method, r->score ? ": the score decides, shown for all" : "");
+    if (w)
+        balance_print_plan(w);
     for (size_t k = 0; k < r->options.output_count; k++) {
         const bang_output *output = bang_average_target(average, k);
         for (size_t f = 0; f < bang_output_file_count(output); f++)
@@ -131,19 +137,22 @@ static void print_plan(const average_request *r, const bang_average *average)
 }
 
 static int print_result(const cli *c, const average_request *r, const bang_average *average,
-                        const bang_stream *stream, double seconds, json_t *told)
+                        const bang_stream *stream, const balance_work *w, double seconds,
+                        json_t *told)
 {
     bang_average_result result = bang_average_get(average);
     if (c->json) {
-        json_t *out = result_json(r, average, stream, seconds);
+        json_t *out = result_json(r, average, stream, w, seconds);
         if (told)
             json_object_set(out, r->greedy ? "greedy" : "search", told);
         return cli_print_json(c, out);
     }
     if (!c->quiet)
         print_lines(c, "warning: ", result.warnings);
+    if (!c->quiet && w)
+        print_lines(c, "warning: ", balance_warnings(w));
     if (r->dry_run) {
-        print_plan(r, average);
+        print_plan(r, average, w);
         return CLI_DONE;
     }
     if (c->quiet)
@@ -158,6 +167,8 @@ static int print_result(const cli *c, const average_request *r, const bang_avera
         printf(" in %.2f s, %.2f GB/s", seconds, bytes / seconds / 1e9);
     printf("\n");
     print_scales(&result);
+    if (w)
+        balance_print(w, written(r, average, 0));
     return CLI_DONE;
 }
 
@@ -181,14 +192,20 @@ int average_go(cli *c, average_request *r)
     stream.cancel = cli_cancel();
     json_t *told = NULL;
     bang_average *average = NULL;
+    balance_work *balance = NULL;
     int status = CLI_DONE;
     if (r->score && !r->dry_run)
         status = r->greedy ? average_greedy(c, r, &told) : average_best_alpha(c, r, &told);
+    if (r->confidence.kind != BALANCE_NOT)
+        status = average_balance(c, r, &balance);
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
+    if (status == CLI_DONE && balance && !r->dry_run)
+        status = balance_measure(balance, written(r, average, 0));
     if (status == CLI_DONE)
-        status = print_result(c, r, average, &stream, cli_seconds() - begin, told);
+        status = print_result(c, r, average, &stream, balance, cli_seconds() - begin, told);
     bang_average_free(average);
+    balance_free(balance);
     json_decref(told);
     return status;
 }

@@ -117,9 +117,7 @@ static int keep_files(struct search *s, const bang_output *output, bang_error *e
     return s->file_count == count ? 0 : bang_fail_memory(err);
 }
 
-/* The average of all, to know before anything is scored what is wrong with it.
- * Returns an exit status. */
-static int check_all(cli *c, const average_request *r)
+int average_plan_all(cli *c, const average_request *r)
 {
     bang_average_options options = r->options;
     bang_stream stream = BANG_STREAM_INIT;
@@ -216,7 +214,7 @@ static void remove_candidate(struct search *s)
 int average_greedy(cli *c, average_request *r, json_t **told)
 {
     bang_error err = {0};
-    int status = check_all(c, r);
+    int status = average_plan_all(c, r);
     if (status != CLI_DONE)
         return status;
     size_t inputs = r->inputs.count, count = 0;
@@ -287,7 +285,7 @@ static void keep_alpha(average_request *r, size_t best)
 int average_best_alpha(cli *c, average_request *r, json_t **told)
 {
     bang_error err = {0};
-    int status = check_all(c, r);
+    int status = average_plan_all(c, r);
     if (status != CLI_DONE)
         return status;
     struct search s = {.c = c, .r = r, .candidate = candidate_path(r)};

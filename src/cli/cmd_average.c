@@ -29,6 +29,10 @@ static const char summary[] =
     "--balance multiplies the change B - A by T |A|/|B - A|, over the model (norm) or each\n"
     "layer (layer-norm), before it is weighted: A + alpha s (B - A). T is --target, by\n"
     "default the median over the layers of |B - A|/|A|.\n"
+    "--balance confidence finds alpha = 1/(1 + tau): at the temperature tau B is on average as\n"
+    "confident as A, on --unlabelled data or else on --id, whose labels only tell what accuracy\n"
+    "that costs. layer-confidence finds one for each layer: tau_l = sqrt(t tau/u), t of A with\n"
+    "B's layer, u of B with A's. The scale 2 alpha is that of the change next to alpha 0.5.\n"
     "\n"
     "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
     "normalised. Where a weight is 1 and the others 0, bytes are copied; when a rule says\n"
@@ -40,6 +44,8 @@ static const char example[] =
     "  bang average pre.safetensors fine.safetensors -o robust.safetensors\n"
     "  bang average zeroshot/ finetuned/ --alpha 0.3,0.5,0.7 -o 'average-{alpha}'\n"
     "  bang average pre.pt fine.pt --rule 'head.*=0.3' -o out.safetensors   (the paper's Exp 1)\n"
+    "  bang average pre.safetensors fine.safetensors --balance confidence --id photos/val \\\n"
+    "      --unlabelled sketches -o balanced.safetensors\n"
     "  bang average a.pt b.pt c.pt --method greedy --score 'python3 evaluate.py {}' -o soup.pt\n";
 
 static int read_rule(void *target, const char *value, bang_error *err)
@@ -62,6 +68,7 @@ int cmd_average(int argc, char **argv)
                          .drop = 0.9,
                          .on_integer = "error",
                          .on_missing = "error",
+                         .confidence = {.count = -1, .pictures = PICTURE_OPTIONS_INIT},
                          .dtype = -1};
     cli_option options[] = {
         {"output", 'o', "OUT", "where to write; {alpha} in it for several alphas", cli_read_text,
@@ -85,10 +92,19 @@ int cmd_average(int argc, char **argv)
          &r.drop},
         {"scope", 0, "WHAT", "tensor, layer or model: measured together (ties model, else tensor)",
          cli_read_text, &r.scope},
-        {"balance", 0, "HOW", "norm or layer-norm: scale the change first", cli_read_text,
-         &r.balance},
-        {"target", 0, "T", "balance: |change|/|first| to reach (median over layers)", cli_read_real,
-         &r.target},
+        {"balance", 0, "HOW", "norm, layer-norm, confidence or layer-confidence: see above",
+         cli_read_text, &r.balance},
+        {"target", 0, "T", "balance of norms: |change|/|first| to reach (median over layers)",
+         cli_read_real, &r.target},
+        {"id", 0, "DATA", "balance of confidence: what was trained on, as bang predict takes it",
+         cli_read_text, &r.confidence.id},
+        {"unlabelled", 0, "DATA", "measure confidence there (--id); several are one set",
+         balance_read_source, &r.confidence},
+        {"count", 0, "N", "measure on so many, drawn evenly; 0 all (all; of layers 1000)",
+         cli_read_whole, &r.confidence.count},
+        {"head", 0, "FILE", "of both, where the models have none", cli_read_text,
+         &r.confidence.head},
+        PICTURE_OPTIONS(&r.confidence.pictures),
         {"dtype", 0, "TYPE", "write real tensors as keep, f32, f16 or bf16 (keep)", dtype_read,
          &r.dtype},
         {"on-integer", 0, "HOW", "integers that differ: error, first or last (error)",

@@ -23,7 +23,8 @@ static void print_help(void)
          "Commands:");
     for (size_t i = 0; i < part_count; i++)
         printf("  %-12s %s\n", parts[i].name, parts[i].summary);
-    puts("\nDownloads are kept in $BANG_CACHE, else $XDG_CACHE_HOME/bang, else ~/.cache/bang.\n"
+    puts("\nDownloads are kept in $BANG_CACHE, else $XDG_CACHE_HOME/bang, else ~/.cache/bang;\n"
+         "packages of data sets are looked for in $BANG_DATASETS, else /usr/share/datasets.\n"
          "bang data COMMAND --help tells more.\n\n"
          "Example:\n"
          "  bang data get mnist\n"

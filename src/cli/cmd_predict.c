@@ -153,7 +153,8 @@ static int predict_all(cli *c, predict_request *r)
 
 int cmd_predict(int argc, char **argv)
 {
-    predict_request r = {.ensemble = "logits", .pictures = PICTURE_OPTIONS_INIT};
+    predict_request r = {
+        .ensemble = "logits", .pictures = PICTURE_OPTIONS_INIT, .option = "--model "};
     cli_option options[] = {
         {"model", 'm', "FILE", "a network, any checkpoint; several are an ensemble",
          predict_read_model, &r},

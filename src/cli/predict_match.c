@@ -50,12 +50,12 @@ static void fit_mlp(cli *c, const predict_request *r, const predict_model *m)
                     m->path);
     if (r->set.paths)
         cli_problem(c,
-                    "--model %.200s: is a perceptron: it reads arrays (a folder with images.npy, a "
+                    "%s%.200s: is a perceptron: it reads arrays (a folder with images.npy, a "
                     "named set), not pictures",
-                    m->path);
+                    r->option, m->path);
     else if (m->mlp.width[0] != r->set.memory.width)
-        cli_problem(c, "--model %.200s: reads %zu numbers: an input of %.200s has %zu", m->path,
-                    m->mlp.width[0], source, r->set.memory.width);
+        cli_problem(c, "%s%.200s: reads %zu numbers: an input of %.200s has %zu", r->option,
+                    m->path, m->mlp.width[0], source, r->set.memory.width);
 }
 
 static void fit_vit(cli *c, const predict_request *r, predict_model *m)
@@ -63,9 +63,9 @@ static void fit_vit(cli *c, const predict_request *r, predict_model *m)
     picture_options_apply(c, &r->pictures, &m->vit, m->path);
     if (m->vit.vit.config.classes == 0 && !r->features)
         cli_problem(c,
-                    "--model %.200s: has no head: give one with --head FILE, as bang zeroshot "
+                    "%s%.200s: has no head: give one with --head FILE, as bang zeroshot "
                     "writes it",
-                    m->path);
+                    r->option, m->path);
 }
 
 /* Two heads that name the same classes in another order would be added up wrongly. */
@@ -88,9 +88,9 @@ static void fit_names(cli *c, const predict_request *r, const predict_model *m)
     }
     if (moved && found == moved)
         cli_problem(c,
-                    "--model %.200s: names output %zu \"%.60s\", which %s calls \"%.60s\": the "
+                    "%s%.200s: names output %zu \"%.60s\", which %s calls \"%.60s\": the "
                     "outputs are in another order",
-                    m->path, first, m->vit.class_names[first],
+                    r->option, m->path, first, m->vit.class_names[first],
                     r->names.class_count ? r->classes : "another model", named.names[first]);
 }
 
@@ -100,11 +100,11 @@ static void fit_outputs(cli *c, const predict_request *r, const predict_model *m
         cli_problem(c, "--map %.200s: is for models with %zu outputs: %.200s has %zu", r->map_path,
                     r->map.outputs, m->path, count);
     if (count != r->width)
-        cli_problem(c, "--model %.200s: has %zu outputs, %.200s has %zu: they must agree", m->path,
-                    count, r->models[0].path, r->width);
+        cli_problem(c, "%s%.200s: has %zu outputs, %.200s has %zu: they must agree", r->option,
+                    m->path, count, r->models[0].path, r->width);
     else if (!r->has_map && !r->features && count < r->set.classes)
-        cli_problem(c, "--model %.200s: has %zu outputs: %.200s has %zu classes", m->path, count,
-                    predict_source(r), r->set.classes);
+        cli_problem(c, "%s%.200s: has %zu outputs: %.200s has %zu classes", r->option, m->path,
+                    count, predict_source(r), r->set.classes);
 }
 
 static int labels_known(const bang_images *set)
@@ -206,7 +206,7 @@ static void match_labels(cli *c, predict_request *r, bang_text *notes)
         match_folders(c, r, notes);
     else if (!r->has_map)
         r->match = PREDICT_BY_NUMBER;
-    if (r->match == PREDICT_NO_MATCH && !r->output && !r->labels && !r->single)
+    if (r->match == PREDICT_NO_MATCH && !r->output && !r->labels && !r->single && !r->inside)
         cli_problem(c,
                     "--output: missing: %.200s has no %s, so there is no accuracy to show: say "
                     "where to write the outputs with -o FILE.npy",

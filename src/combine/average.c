@@ -284,6 +284,10 @@ static void describe(bang_text *out, const bang_average *a, const bang_average_t
         bang_text_add(out, "weights follow from the angles");
         return;
     }
+    if (isnan(bang_average_weights(a, t, 0)[0])) {
+        bang_text_add(out, "weights are not known yet");
+        return;
+    }
     bang_text_add(out, "%s", t->rule ? "rule:" : "weights");
     for (size_t k = 0; k < (t->rule ? 1 : o->output_count); k++) {
         const double *weights = bang_average_weights(a, t, k);

@@ -123,13 +123,21 @@ static int list_tensors(bang_average *a, bang_error *err)
     return 0;
 }
 
+static int rule_matches(const bang_average_rule *rule, const char *name)
+{
+    if (!rule->layer)
+        return fnmatch(rule->glob, name, 0) == 0;
+    size_t length = bang_layer_length(name);
+    return strlen(rule->glob) == length && memcmp(rule->glob, name, length) == 0;
+}
+
 static void apply_rules(bang_average *a)
 {
     for (size_t r = 0; r < a->options.rule_count; r++) {
         const bang_average_rule *rule = &a->options.rules[r];
         size_t matches = 0;
         for (size_t i = 0; i < a->count; i++) {
-            if (fnmatch(rule->glob, a->tensors[i].name, 0) != 0)
+            if (!rule_matches(rule, a->tensors[i].name))
                 continue;
             a->tensors[i].rule = rule->weights;
             matches++;

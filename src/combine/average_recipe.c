@@ -92,10 +92,13 @@ static void add_settings(json_t *recipe, const bang_average *a)
     if (o->rule_count > 0) {
         json_t *rules = json_array();
         for (size_t i = 0; i < o->rule_count; i++)
-            json_array_append_new(rules, json_pack("{ss so}", "match", o->rules[i].glob, "weights",
+            json_array_append_new(rules, json_pack("{ss so}", o->rules[i].layer ? "layer" : "match",
+                                                   o->rules[i].glob, "weights",
                                                    numbers(o->rules[i].weights, o->input_count)));
         json_object_set_new(recipe, "rules", rules);
     }
+    if (o->recipe)
+        json_object_update(recipe, (json_t *)o->recipe);
 }
 
 int bang_average_identify(bang_average *a, bang_error *err)

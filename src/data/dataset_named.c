@@ -37,8 +37,9 @@ static const struct {
      "split, count, p, seed or protocol", make_color},
     {"shift", 1u << SPLIT | 1u << COUNT | 1u << SEED | 1u << KIND, "kind, split, seed or count",
      make_shift},
+    {"fashion-mnist", 1u << SPLIT | 1u << COUNT, "split or count", make_plain},
 };
-enum { SETS = sizeof sets / sizeof *sets, SINGLE = 2, SHIFTED = 3 };
+enum { SETS = sizeof sets / sizeof *sets, SINGLE = 2, SHIFTED = 3, FASHION = 4 };
 
 /* All sets know train and test, one of them val. */
 static const char *take_split(request *r, const char *value)
@@ -129,8 +130,8 @@ static int parse_name(request *r, const char *source, bang_error *err)
         which++;
     if (which == SETS)
         return bang_fail(err, BANG_EIO,
-                         "%.300s: is no folder and no data set: give a folder, mnist, multicolor, "
-                         "singlecolor or shift",
+                         "%.300s: is no folder and no data set: give a folder, mnist, "
+                         "fashion-mnist, multicolor, singlecolor or shift",
                          source);
     *r = (request){
         .which = which, .color = BANG_COLOR_OPTIONS_INIT, .shift = BANG_SHIFT_OPTIONS_INIT};
@@ -163,14 +164,16 @@ static int make_plain(bang_dataset *out, const bang_mnist *mnist, const request 
     const bang_array *labels = options->test ? &mnist->test_labels : &mnist->train_labels;
     size_t count = options->count ? options->count : images->shape[0];
     if (count > images->shape[0])
-        return bang_fail(err, BANG_EUSAGE, "mnist: count %zu: the split %s has %zu images at most",
-                         count, options->test ? "test" : "train", images->shape[0]);
+        return bang_fail(err, BANG_EUSAGE, "%s: count %zu: the split %s has %zu images at most",
+                         sets[r->which].name, count, options->test ? "test" : "train",
+                         images->shape[0]);
     size_t shape[3] = {count, images->shape[1], images->shape[2]};
     int rc = bang_array_init(&out->inputs, BANG_U8, 3, shape, err);
     if (rc < 0)
         return rc;
     memcpy(out->inputs.data, images->data, out->inputs.count);
     out->width = shape[1] * shape[2];
+    out->class_names = r->which == FASHION ? bang_fashion_names : NULL;
     return copy_labels(out, labels->data, count, err);
 }
 
@@ -209,10 +212,11 @@ int bang_dataset_named(bang_dataset *out, const char *source, bang_error *err)
     request r;
     bang_mnist mnist = {0};
     int rc = parse_name(&r, source, err);
-    if (rc == 0 && !bang_mnist_present())
+    int fashion = rc == 0 && r.which == FASHION;
+    if (rc == 0 && !fashion && !bang_mnist_present())
         rc = bang_mnist_get(NULL, NULL, err);
     if (rc == 0)
-        rc = bang_mnist_open(&mnist, err);
+        rc = fashion ? bang_fashion_open(&mnist, err) : bang_mnist_open(&mnist, err);
     if (rc == 0)
         rc = sets[r.which].make(out, &mnist, &r, err);
     bang_mnist_release(&mnist);

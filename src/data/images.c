@@ -74,6 +74,15 @@ static kind kind_of(const char *source)
     return length > 4 && strcasecmp(source + length - 4, ".csv") == 0 ? CSV : PICTURE;
 }
 
+static int copy_names(bang_images *out, const char *const *names, bang_error *err)
+{
+    out->class_names = calloc(out->classes, sizeof *out->class_names);
+    int failed = !out->class_names;
+    for (size_t i = 0; !failed && i < out->classes; i++)
+        failed = !(out->class_names[i] = strdup(names[i]));
+    return failed ? bang_fail_memory(err) : 0;
+}
+
 /* Arrays in memory: the labels once more, so that all sets have them in one place. */
 static int open_memory(bang_images *out, const char *source, bang_error *err)
 {
@@ -86,7 +95,7 @@ static int open_memory(bang_images *out, const char *source, bang_error *err)
     if (!out->labels)
         return bang_fail_memory(err);
     memcpy(out->labels, out->memory.labels.data, out->count * sizeof *out->labels);
-    return 0;
+    return out->memory.class_names ? copy_names(out, out->memory.class_names, err) : 0;
 }
 
 /* A name that is no file: a data set's, unless it looks like a path. */

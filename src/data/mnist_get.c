@@ -1,6 +1,6 @@
-/* How MNIST gets into the cache. All is prepared in CACHE/.mnist.bang-part,
- * which holds "new" with the checked files, and that folder becomes CACHE/mnist
- * in one step. CACHE/.mnist.lock is held meanwhile; both are gone afterwards. */
+/* How MNIST and Fashion-MNIST get into the cache. All is prepared in CACHE/.NAME.bang-part,
+ * which holds "new" with the checked files, and that folder becomes CACHE/NAME
+ * in one step. CACHE/.NAME.lock is held meanwhile; both are gone afterwards. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,15 +26,25 @@ typedef struct places {
     int descriptor; /* of the lock, -1 while it is not held */
 } places;
 
-static int find_places(places *p, bang_error *err)
+/* CACHE/.NAME and an end; NULL when memory is out. */
+static char *hidden(const char *cache, const char *name, const char *end)
+{
+    bang_text path = {0};
+    bang_text_add(&path, "%s/.%s%s", cache, name, end);
+    if (path.failed)
+        bang_text_release(&path);
+    return path.data;
+}
+
+static int find_places(places *p, const mnist_kind *kind, bang_error *err)
 {
     *p = (places){.descriptor = -1};
     int rc = bang_cache_folder(&p->cache, err);
     if (rc < 0)
         return rc;
-    p->target = bang_path_join(p->cache, "mnist");
-    p->work = bang_path_join(p->cache, ".mnist.bang-part");
-    p->lock = bang_path_join(p->cache, ".mnist.lock");
+    p->target = bang_path_join(p->cache, kind->name);
+    p->work = hidden(p->cache, kind->name, ".bang-part");
+    p->lock = hidden(p->cache, kind->name, ".lock");
     p->fresh = p->work ? bang_path_join(p->work, "new") : NULL;
     return p->target && p->fresh && p->lock ? 0 : bang_fail_memory(err);
 }
@@ -221,13 +231,13 @@ static int check_original(bang_mnist *mnist, bang_error *err)
 }
 
 /* Source folder -> checked, plain, on disk in the folder "new". */
-static int prepare(const places *p, const char *from, bang_error *err)
+static int prepare(const places *p, const mnist_kind *kind, const char *from, bang_error *err)
 {
     bang_mnist mnist = {0};
     char *unpacked = from ? NULL : bang_path_join(p->work, "package/data");
     if (!from && !unpacked)
         return bang_fail_memory(err);
-    int rc = bang_mnist_load(&mnist, from ? from : unpacked, 1, err);
+    int rc = bang_mnist_load(&mnist, kind, from ? from : unpacked, err);
     free(unpacked);
     if (rc == 0)
         rc = bang_folder_create(p->fresh, err);
@@ -236,8 +246,6 @@ static int prepare(const places *p, const char *from, bang_error *err)
         rc = path ? bang_idx_write(path, bang_mnist_part(&mnist, i), err) : bang_fail_memory(err);
         free(path);
     }
-    if (rc == 0)
-        rc = bang_mnist_identify(&mnist, p->fresh, err);
     if (rc == 0 && !from)
         rc = check_original(&mnist, err);
     bang_mnist_release(&mnist);
@@ -262,43 +270,57 @@ static int install(const places *p, bang_error *err)
                : 0;
 }
 
-static int is_whole(void)
+static int is_whole(const mnist_kind *kind)
 {
     bang_mnist mnist;
-    int whole = bang_mnist_present() && bang_mnist_open(&mnist, NULL) == 0;
+    int whole = bang_mnist_open_kind(&mnist, kind, NULL) == 0;
     if (whole)
         bang_mnist_release(&mnist);
     return whole;
 }
 
 /* With the lock held: what a killed run left goes first. */
-static int fill(const places *p, const char *from, bang_cancel *cancel, bang_error *err)
+static int fill(const places *p, const mnist_kind *kind, const char *from, bang_cancel *cancel,
+                bang_error *err)
 {
+    char *packaged = NULL;
     int rc = bang_folder_remove(p->work, err);
-    if (rc < 0 || (!from && is_whole()))
+    if (rc < 0 || (!from && is_whole(kind)))
         return rc;
-    rc = bang_folder_create(p->work, err);
-    if (rc == 0 && !from)
+    if (!from)
+        rc = bang_mnist_packaged(&packaged, kind, err);
+    if (packaged && !bang_mnist_holds(packaged))
+        rc = bang_fail(err, BANG_EIO, "%s: not there: %s", kind->name, kind->remedy);
+    if (rc == 0)
+        rc = bang_folder_create(p->work, err);
+    if (rc == 0 && !from && !packaged)
         rc = download(p, cancel, err);
     if (rc == 0)
-        rc = prepare(p, from, err);
+        rc = prepare(p, kind, from ? from : packaged, err);
     if (rc == 0)
         rc = install(p, err);
     bang_folder_remove(p->work, NULL); /* what stays, the next run removes */
+    free(packaged);
+    return rc;
+}
+
+int bang_mnist_get_kind(const mnist_kind *kind, const char *from, bang_cancel *cancel,
+                        bang_error *err)
+{
+    places p;
+    int rc = find_places(&p, kind, err);
+    /* A cache for reading only is fine as long as it needs nothing. */
+    if (rc == 0 && (from || access(p.work, F_OK) == 0 || !is_whole(kind))) {
+        rc = take_lock(&p, cancel, err);
+        if (rc == 0)
+            rc = fill(&p, kind, from, cancel, err);
+        give_lock(&p);
+    }
+    release_places(&p);
     return rc;
 }
 
 int bang_mnist_get(const char *from, bang_cancel *cancel, bang_error *err)
 {
-    places p;
-    int rc = find_places(&p, err);
-    /* A cache for reading only is fine as long as it needs nothing. */
-    if (rc == 0 && (from || access(p.work, F_OK) == 0 || !is_whole())) {
-        rc = take_lock(&p, cancel, err);
-        if (rc == 0)
-            rc = fill(&p, from, cancel, err);
-        give_lock(&p);
-    }
-    release_places(&p);
-    return rc;
+    return bang_mnist_get_kind(&bang_mnist_digits, from, cancel, err);
 }

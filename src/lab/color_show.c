@@ -110,7 +110,8 @@ void color_tally_add(color_tally *tally, double distance, double p)
     }
 }
 
-void color_show_agreement(json_t *show, const char *claim, const color_tally *tally)
+void color_show_agreement(json_t *show, const char *item, const char *claim,
+                          const color_tally *tally)
 {
     char because[200];
     if (!tally->count) /* too few networks to say */
@@ -119,11 +120,11 @@ void color_show_agreement(json_t *show, const char *claim, const color_tally *ta
              "%zu of %zu numbers are within 3 standard errors of the printed ones; the largest "
              "distance is %+.1f at p = %g (holds when all are, partly when nine of ten are)",
              tally->close, tally->count, tally->worst, tally->worst_p);
-    lab_show_verdict(show, claim,
-                     tally->close == tally->count            ? "yes"
-                     : 10 * tally->close >= 9 * tally->count ? "partly"
-                                                             : "no",
-                     because);
+    lab_show_item(show, item, claim,
+                  tally->close == tally->count            ? "yes"
+                  : 10 * tally->close >= 9 * tally->count ? "partly"
+                                                          : "no",
+                  because);
 }
 
 json_t *color_printed_json(const color_printed *printed, size_t rows)

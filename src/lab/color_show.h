@@ -20,7 +20,8 @@ typedef struct color_tally {
     double worst, worst_p;
 } color_tally;
 void color_tally_add(color_tally *tally, double distance, double p);
-void color_show_agreement(json_t *show, const char *claim, const color_tally *tally);
+void color_show_agreement(json_t *show, const char *item, const char *claim,
+                          const color_tally *tally);
 
 /* {"p": [..], "mean": [..], "spread": [..]} of a printed column, as fractions. */
 json_t *color_printed_json(const color_printed *printed, size_t rows);

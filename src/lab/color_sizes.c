@@ -8,6 +8,8 @@ enum { QUICK_SEEDS = 2, QUICK_MODELS = 16, SHIFTS = 5 };
 
 static const double table_shifts[SHIFTS] = {.7, .75, .8, .85, .9};
 static const char section[] = "Ensemble size (appendix C.3.1)";
+/* On MultiColorMNIST and SingleColorMNIST. */
+static const char *const table_items[] = {"Table 5 (appendix C.3.1)", "Table 6 (appendix C.3.1)"};
 
 typedef struct task {
     const color_plan *plan;
@@ -120,19 +122,19 @@ static void show_growth(json_t *show, const task *t, const color_column *c)
         snprintf(because, sizeof because,
                  "%d networks differ from one by at most %.2f points (holds below 0.5)",
                  color_sizes[last], 100 * most);
-        lab_show_verdict(show, "With one spurious feature more networks do not help",
-                         most < 0.005 ? "yes" : "no", because);
+        lab_show_item(show, table_items[1], "With one spurious feature more networks do not help",
+                      most < 0.005 ? "yes" : "no", because);
         return;
     }
     snprintf(because, sizeof because,
              "%zu of %zu doublings raise accuracy; at p = 0.8 from %.2f (one) to %.2f per cent "
              "(%d networks); the paper: 49.33 to 64.85",
              rising, steps, 100 * c[0].mean[p8], 100 * c[last].mean[p8], color_sizes[last]);
-    lab_show_verdict(show, "With many spurious features more networks help more",
-                     rising == steps            ? "yes"
-                     : 10 * rising >= 8 * steps ? "partly"
-                                                : "no",
-                     because);
+    lab_show_item(show, table_items[0], "With many spurious features more networks help more",
+                  rising == steps            ? "yes"
+                  : 10 * rising >= 8 * steps ? "partly"
+                                             : "no",
+                  because);
 }
 
 static int measure(json_t *result, json_t *show, void *context, bang_error *err)
@@ -143,6 +145,9 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     char claim[96];
     (void)err;
     collect(c, t);
+    if (!t->plan->single)
+        lab_show_text(show, "Ensembles of 1, 2, 4, 8 and 16 networks that differ in their first "
+                            "weights alone, on images with many spurious features and with one.");
     color_show_foreign_digits(show, t->mnist);
     color_result(result, t->units, t->plan->models);
     json_t *paper = json_object();
@@ -157,7 +162,7 @@ static int measure(json_t *result, json_t *show, void *context, bang_error *err)
     show_chart(show, t, c);
     snprintf(claim, sizeof claim, "%s: the paper's accuracies of larger ensembles",
              color_data_name(t->plan));
-    color_show_agreement(show, claim, &tally);
+    color_show_agreement(show, table_items[t->plan->single], claim, &tally);
     show_growth(show, t, c);
     return 0;
 }
@@ -179,11 +184,12 @@ static int compare(json_t *result, json_t *show, void *context, bang_error *err)
              "higher at %zu of %d values of p; at p = 0.8 %.2f against %.2f per cent", better,
              COLOR_SHIFTS - 1, 100 * multi.mean[color_shift_index(0.8)],
              100 * single.mean[color_shift_index(0.8)]);
-    lab_show_verdict(show, "A single network is better with many spurious features than with one",
-                     better == COLOR_SHIFTS - 1 ? "yes"
-                     : better                   ? "partly"
-                                                : "no",
-                     because);
+    lab_show_item(show, "Tables 3 and 4 (appendix C.3)",
+                  "A single network is better with many spurious features than with one",
+                  better == COLOR_SHIFTS - 1 ? "yes"
+                  : better                   ? "partly"
+                                             : "no",
+                  because);
     return 0;
 }
 

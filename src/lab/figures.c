@@ -103,7 +103,7 @@ static int example_3(json_t **out, const setting *s, bang_error *err)
         }
     }
     char title[96];
-    snprintf(title, sizeof title, "Example 3, K = %lld, p = %g: what shared features do",
+    snprintf(title, sizeof title, "Shared features (D.7.2), K = %lld, p = %g: what they do",
              (long long)s->classes, s->shift);
     *out = json_pack("{ss ss ss ss ss sb so so s[oooo]}", "kind", "heat", "title", title, "x_label",
                      "shared spurious features", "y_label", "shared invariant features",

@@ -11,6 +11,9 @@ int lab_run_multicolor(json_t *result, const bang_lab_options *options, bang_err
 int lab_run_singlecolor(json_t *result, const bang_lab_options *options, bang_error *err);
 int lab_run_ensemble_size(json_t *result, const bang_lab_options *options, bang_error *err);
 int lab_run_occlusion(json_t *result, const bang_lab_options *options, bang_error *err);
+int lab_run_multicolor_average(json_t *result, const bang_lab_options *options, bang_error *err);
+int lab_run_two_layer(json_t *result, const bang_lab_options *options, bang_error *err);
+int lab_run_shift(json_t *result, const bang_lab_options *options, bang_error *err);
 
 /* One measurement: returns the stored result when a resumed run already has
  * it, else calls measure and appends the record. *result is a new reference.

@@ -14,6 +14,9 @@ static const bang_lab_experiment experiments[] = {
     {"singlecolor", "SingleColorMNIST: one spurious feature (appendix C.3)", lab_run_singlecolor},
     {"ensemble-size", "ensembles of 1 to 16 networks on both", lab_run_ensemble_size},
     {"occlusion", "which patches networks and ensembles use, theory beside it", lab_run_occlusion},
+    {"multicolor-average", "averaged weights on MultiColorMNIST", lab_run_multicolor_average},
+    {"two-layer", "WSE less OSE, term by term (appendix D.2)", lab_run_two_layer},
+    {"lab", "BANG end to end on shifted digits (section 4)", lab_run_shift},
 };
 
 const bang_lab_experiment *bang_lab_experiments(size_t *count)

@@ -192,17 +192,13 @@ static int fill(bang_mlp *out, const part *parts, bang_error *err)
     return 0;
 }
 
-int bang_mlp_load(bang_mlp *out, const char *path, bang_error *err)
+/* tensors are released. */
+static int take(bang_mlp *out, bang_tensors *tensors, const char *path, bang_error *err)
 {
-    bang_tensors tensors;
     bang_activation activation;
     size_t width[BANG_MLP_LAYERS_MAX + 1];
-    *out = (bang_mlp){0};
-    int rc = bang_safetensors_read(&tensors, path, err);
-    if (rc < 0)
-        return rc;
-    reading r = {.tensors = &tensors};
-    rc = find_layers(&r, &activation, path, err);
+    reading r = {.tensors = tensors};
+    int rc = find_layers(&r, &activation, path, err);
     if (rc == 0) {
         width[0] = r.parts[0].weight->array.shape[1];
         for (size_t l = 0; l < r.count; l++)
@@ -217,6 +213,22 @@ int bang_mlp_load(bang_mlp *out, const char *path, bang_error *err)
     if (rc < 0)
         bang_mlp_release(out);
     free(r.parts);
-    bang_tensors_release(&tensors);
+    bang_tensors_release(tensors);
     return rc;
+}
+
+int bang_mlp_load(bang_mlp *out, const char *path, bang_error *err)
+{
+    bang_tensors tensors;
+    *out = (bang_mlp){0};
+    int rc = bang_safetensors_read(&tensors, path, err);
+    return rc < 0 ? rc : take(out, &tensors, path, err);
+}
+
+int bang_mlp_parse(bang_mlp *out, const void *data, size_t size, const char *name, bang_error *err)
+{
+    bang_tensors tensors;
+    *out = (bang_mlp){0};
+    int rc = bang_safetensors_parse(&tensors, data, size, name, err);
+    return rc < 0 ? rc : take(out, &tensors, name, err);
 }

@@ -62,11 +62,13 @@
     void bang_vit_last_forward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at,   \
                                         const real *parameters, const vit_kept_##suffix *kept,     \
                                         real *out);                                                \
-    /* x_gradient (R, width): of out before, of x after. kept->inner is spoiled. */                \
+    /* x_gradient (R, width): of out before, of x after. kept->inner is spoiled. Here and below    \
+     * gradient may be NULL: then only x's is computed. */                                         \
     void bang_vit_block_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at, \
                                           const real *parameters, real *gradient,                  \
                                           const vit_kept_##suffix *kept, real *x_gradient);        \
-    /* pass->last: of out before; x_gradient (R, width) is overwritten. Images only. */            \
+    /* pass->last: of out before; x_gradient (R, width) is overwritten. Images only.               \
+     * Leaves in pass->normed and pass->back (R, width) what norm1 puts out and its gradient. */   \
     void bang_vit_last_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at,  \
                                          const real *parameters, real *gradient,                   \
                                          const vit_kept_##suffix *kept, real *x_gradient);         \
@@ -75,10 +77,13 @@
     void bang_vit_linear_##suffix(const vit_pass_##suffix *pass, real *y, size_t y_row,            \
                                   const real *x, const real *weight, const real *bias,             \
                                   size_t rows, size_t out, size_t in);                             \
-    /* The gradient of W = (or +=) y'^T x. */                                                      \
+    /* The gradient of W = (or +=) y'^T x; nothing where that is NULL. */                          \
     void bang_vit_linear_weight_##suffix(const vit_pass_##suffix *pass, real *weight_gradient,     \
                                          const real *y_gradient, size_t y_row, const real *x,      \
                                          size_t rows, size_t out, size_t in);                      \
+    /* The gradient of the bias += sum of y' over rows; nothing where that is NULL. */             \
+    void bang_vit_bias_##suffix(const vit_pass_##suffix *pass, real *bias_gradient,                \
+                                const real *y_gradient, size_t rows, size_t out);                  \
     /* x' = y' W */                                                                                \
     void bang_vit_linear_input_##suffix(const vit_pass_##suffix *pass, real *x_gradient,           \
                                         const real *y_gradient, size_t y_row, const real *weight,  \

@@ -12,6 +12,9 @@ typedef NAME(vit_kept) NAME(kept);
 #define LINEAR_GELU NAME(linear_gelu)
 #define WEIGHT_GRADIENT NAME(bang_vit_linear_weight)
 #define INPUT_GRADIENT NAME(bang_vit_linear_input)
+#define BIAS_GRADIENT NAME(bang_vit_bias)
+/* A tensor's place in the gradient; NULL where no parameter's is wanted. */
+#define INTO(g, offset) ((g) ? (g) + (offset) : NULL)
 
 REAL *NAME(bang_vit_place)(NAME(vit_room) * room, size_t rows, size_t width)
 {
@@ -91,10 +94,19 @@ void NAME(bang_vit_linear_weight)(const PASS *pass, REAL *weight_gradient, const
                                   size_t y_row, const REAL *x, size_t rows, size_t out, size_t in)
 {
     NAME(bang_product) p = {.m = out, .n = in, .k = rows, .add = pass->add};
+    if (!weight_gradient)
+        return;
     p.a = y_gradient, p.a_row = 1, p.a_column = y_row;
     p.b = x, p.b_row = in, p.b_column = 1;
     p.c = weight_gradient, p.c_row = in;
     NAME(bang_product_run)(&p, pass->product);
+}
+
+void NAME(bang_vit_bias)(const PASS *pass, REAL *bias_gradient, const REAL *y_gradient, size_t rows,
+                         size_t out)
+{
+    if (bias_gradient)
+        pass->layers->add_rows(bias_gradient, y_gradient, rows, out);
 }
 
 void NAME(bang_vit_linear_input)(const PASS *pass, REAL *x_gradient, const REAL *y_gradient,
@@ -170,17 +182,18 @@ static void NAME(mlp_backward)(const PASS *pass, const bang_vit_block *at, const
     size_t width = pass->width, hidden = pass->hidden;
     INPUT_GRADIENT(pass, pass->wide, x_gradient, width, w + at->fc2_weight, rows, width, hidden);
     pass->layers->gelu_backward(pass->wide, kept->inner, kept->inner, rows * hidden, pass->gelu);
-    WEIGHT_GRADIENT(pass, g + at->fc2_weight, x_gradient, width, kept->inner, rows, width, hidden);
-    pass->layers->add_rows(g + at->fc2_bias, x_gradient, rows, width);
+    WEIGHT_GRADIENT(pass, INTO(g, at->fc2_weight), x_gradient, width, kept->inner, rows, width,
+                    hidden);
+    BIAS_GRADIENT(pass, INTO(g, at->fc2_bias), x_gradient, rows, width);
     pass->layers->norm_again(pass->normed, kept->mean2, kept->scale2, kept->x2, w + at->norm2_gain,
                              w + at->norm2_bias, rows, width);
-    WEIGHT_GRADIENT(pass, g + at->fc1_weight, pass->wide, hidden, pass->normed, rows, hidden,
+    WEIGHT_GRADIENT(pass, INTO(g, at->fc1_weight), pass->wide, hidden, pass->normed, rows, hidden,
                     width);
-    pass->layers->add_rows(g + at->fc1_bias, pass->wide, rows, hidden);
+    BIAS_GRADIENT(pass, INTO(g, at->fc1_bias), pass->wide, rows, hidden);
     INPUT_GRADIENT(pass, pass->back, pass->wide, hidden, w + at->fc1_weight, rows, hidden, width);
-    pass->layers->norm_backward(x_gradient, g + at->norm2_gain, g + at->norm2_bias, pass->back,
-                                kept->x2, kept->mean2, kept->scale2, w + at->norm2_gain, rows,
-                                width);
+    pass->layers->norm_backward(x_gradient, INTO(g, at->norm2_gain), INTO(g, at->norm2_bias),
+                                pass->back, kept->x2, kept->mean2, kept->scale2, w + at->norm2_gain,
+                                rows, width);
 }
 
 /* pass->back (rows, width) = gradient of attended */
@@ -188,9 +201,9 @@ static void NAME(proj_backward)(const PASS *pass, const bang_vit_block *at, cons
                                 const KEPT *kept, const REAL *x2_gradient, size_t rows)
 {
     size_t width = pass->width;
-    WEIGHT_GRADIENT(pass, g + at->proj_weight, x2_gradient, width, kept->attended, rows, width,
+    WEIGHT_GRADIENT(pass, INTO(g, at->proj_weight), x2_gradient, width, kept->attended, rows, width,
                     width);
-    pass->layers->add_rows(g + at->proj_bias, x2_gradient, rows, width);
+    BIAS_GRADIENT(pass, INTO(g, at->proj_bias), x2_gradient, rows, width);
     INPUT_GRADIENT(pass, pass->back, x2_gradient, width, w + at->proj_weight, rows, width, width);
 }
 
@@ -204,7 +217,7 @@ static void NAME(attention_backward)(const PASS *pass, const bang_vit_block *at,
         a.qkv_gradient = pass->wide + (a.qkv - kept->qkv);
         pass->layers->attention_backward(&a);
         /* while it is in the cache */
-        pass->layers->add_rows(g + at->qkv_bias, a.qkv_gradient, a.tokens, 3 * pass->width);
+        BIAS_GRADIENT(pass, INTO(g, at->qkv_bias), a.qkv_gradient, a.tokens, 3 * pass->width);
     }
 }
 
@@ -234,13 +247,13 @@ void NAME(bang_vit_block_backward)(const PASS *pass, const bang_vit_block *at, c
     NAME(attention_backward)(pass, at, g, kept, 0);
     pass->layers->norm_again(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                              w + at->norm1_bias, rows, width);
-    WEIGHT_GRADIENT(pass, g + at->qkv_weight, pass->wide, 3 * width, pass->normed, rows, 3 * width,
-                    width);
+    WEIGHT_GRADIENT(pass, INTO(g, at->qkv_weight), pass->wide, 3 * width, pass->normed, rows,
+                    3 * width, width);
     INPUT_GRADIENT(pass, pass->back, pass->wide, 3 * width, w + at->qkv_weight, rows, 3 * width,
                    width);
-    pass->layers->norm_backward(x_gradient, g + at->norm1_gain, g + at->norm1_bias, pass->back,
-                                kept->x, kept->mean1, kept->scale1, w + at->norm1_gain, rows,
-                                width);
+    pass->layers->norm_backward(x_gradient, INTO(g, at->norm1_gain), INTO(g, at->norm1_bias),
+                                pass->back, kept->x, kept->mean1, kept->scale1, w + at->norm1_gain,
+                                rows, width);
 }
 
 /* The one query of a sequence stands where its first token's would, whichever token
@@ -278,10 +291,10 @@ void NAME(bang_vit_last_backward)(const PASS *pass, const bang_vit_block *at, co
     NAME(attention_backward)(pass, at, g, kept, 1);
     pass->layers->norm_again(pass->normed, kept->mean1, kept->scale1, kept->x, w + at->norm1_gain,
                              w + at->norm1_bias, rows, width);
-    WEIGHT_GRADIENT(pass, g + at->qkv_weight + width * width, pass->wide + width, 3 * width,
+    WEIGHT_GRADIENT(pass, INTO(g, at->qkv_weight + width * width), pass->wide + width, 3 * width,
                     pass->normed, rows, 2 * width, width);
     NAME(pick)(pass, pass->rows, pass->normed);
-    WEIGHT_GRADIENT(pass, g + at->qkv_weight, pass->wide, step, pass->rows, pass->count, width,
+    WEIGHT_GRADIENT(pass, INTO(g, at->qkv_weight), pass->wide, step, pass->rows, pass->count, width,
                     width);
     INPUT_GRADIENT(pass, pass->back, pass->wide + width, 3 * width,
                    w + at->qkv_weight + width * width, rows, 2 * width, width);
@@ -293,7 +306,7 @@ void NAME(bang_vit_last_backward)(const PASS *pass, const bang_vit_block *at, co
         pass->layers->add(pass->back + row, pass->rows + i * width, width);
         memcpy(x_gradient + row, pass->last + i * width, width * sizeof *x_gradient);
     }
-    pass->layers->norm_backward(x_gradient, g + at->norm1_gain, g + at->norm1_bias, pass->back,
-                                kept->x, kept->mean1, kept->scale1, w + at->norm1_gain, rows,
-                                width);
+    pass->layers->norm_backward(x_gradient, INTO(g, at->norm1_gain), INTO(g, at->norm1_bias),
+                                pass->back, kept->x, kept->mean1, kept->scale1, w + at->norm1_gain,
+                                rows, width);
 }

@@ -243,15 +243,16 @@ static void NAME(finish_backward)(WORKER *worker, const REAL *w, REAL *g, size_t
                                       features);
     }
     if (c->projection) {
-        WEIGHT_GRADIENT(&s->pass, g + map->projection, f, features, s->normed, count, features,
+        WEIGHT_GRADIENT(&s->pass, INTO(g, map->projection), f, features, s->normed, count, features,
                         width);
         INPUT_GRADIENT(&s->pass, s->pass.rows, f, features, w + map->projection, count, features,
                        width);
         f = s->pass.rows;
     }
     memset(s->pass.last, 0, count * width * sizeof *f);
-    s->pass.layers->norm_backward(s->pass.last, g + map->norm_gain, g + map->norm_bias, f, s->last,
-                                  s->last_mean, s->last_scale, w + map->norm_gain, count, width);
+    s->pass.layers->norm_backward(s->pass.last, INTO(g, map->norm_gain), INTO(g, map->norm_bias), f,
+                                  s->last, s->last_mean, s->last_scale, w + map->norm_gain, count,
+                                  width);
 }
 
 void NAME(bang_vit_forward)(WORKER *worker, const REAL *parameters, const REAL *pixels,
@@ -283,6 +284,18 @@ static void NAME(clear)(const WORKER *worker, REAL *g, int matrices, int only_he
     }
 }
 
+/* Of all blocks but the last. */
+static void NAME(blocks_backward)(WORKER *worker, const REAL *w, REAL *g)
+{
+    struct NAME(vit_state) *s = worker->state;
+    const bang_vit_block *at = worker->map.blocks;
+    for (size_t l = worker->config.depth - 1; l-- > 0;) {
+        if (worker->purpose == BANG_VIT_RECOMPUTE)
+            NAME(bang_vit_block_forward)(&s->pass, at + l, w, s->kept + l, NULL);
+        NAME(bang_vit_block_backward)(&s->pass, at + l, w, g, s->kept + l, s->x_gradient);
+    }
+}
+
 void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradient, size_t count,
                              int flags)
 {
@@ -300,14 +313,70 @@ void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradi
     NAME(head_backward)(worker, gradient, count);
     if (only_head)
         return;
-    REAL *d = s->x_gradient;
-    const PASS *pass = &s->pass;
     NAME(finish_backward)(worker, parameters, gradient, count);
-    NAME(bang_vit_last_backward)(pass, at + last, parameters, gradient, s->kept + last, d);
-    for (size_t l = last; l-- > 0;) {
-        if (worker->purpose == BANG_VIT_RECOMPUTE)
-            NAME(bang_vit_block_forward)(pass, at + l, parameters, s->kept + l, NULL);
-        NAME(bang_vit_block_backward)(pass, at + l, parameters, gradient, s->kept + l, d);
-    }
+    REAL *d = s->x_gradient;
+    NAME(bang_vit_last_backward)(&s->pass, at + last, parameters, gradient, s->kept + last, d);
+    NAME(blocks_backward)(worker, parameters, gradient);
     NAME(embed_backward)(worker, parameters, gradient, count);
+}
+
+/* rows (tokens-1, channels, patch, patch) into pixels (channels, image, image). */
+static void NAME(fold)(const bang_vit_config *c, REAL *pixels, const REAL *rows)
+{
+    size_t side = c->image / c->patch;
+    for (size_t i = 0; i < side; i++)
+        for (size_t j = 0; j < side; j++)
+            for (size_t plane = 0; plane < c->channels; plane++)
+                for (size_t y = 0; y < c->patch; y++, rows += c->patch)
+                    memcpy(pixels + (plane * c->image + i * c->patch + y) * c->image + j * c->patch,
+                           rows, c->patch * sizeof *rows);
+}
+
+/* From x_0's gradient; the patches are spoiled, but for the class tokens', which stay zero. */
+static void NAME(pixels_backward)(WORKER *worker, const REAL *w, REAL *pixels_gradient,
+                                  size_t count)
+{
+    const bang_vit_config *c = &worker->config;
+    const bang_vit_map *map = &worker->map;
+    struct NAME(vit_state) *s = worker->state;
+    size_t width = c->width, tokens = s->pass.tokens, inputs = c->channels * c->patch * c->patch;
+    const REAL *d = s->x_gradient;
+    if (c->norm_first) {
+        memset(s->pass.normed, 0, count * tokens * width * sizeof *d);
+        s->pass.layers->norm_backward(s->pass.normed, NULL, NULL, d, s->first, s->first_mean,
+                                      s->first_scale, w + map->first_gain, count * tokens, width);
+        d = s->pass.normed;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t row = i * tokens + 1;
+        INPUT_GRADIENT(&s->pass, s->patches + row * inputs, d + row * width, width,
+                       w + map->patch_weight, tokens - 1, width, inputs);
+        REAL *to = pixels_gradient + i * c->channels * c->image * c->image;
+        NAME(fold)(c, to, s->patches + row * inputs);
+    }
+}
+
+void NAME(bang_vit_sensitivity)(WORKER *worker, const REAL *parameters, size_t count, REAL *tokens,
+                                REAL *tokens_gradient, REAL *pixels_gradient)
+{
+    struct NAME(vit_state) *s = worker->state;
+    const bang_vit_block *at = worker->map.blocks;
+    size_t last = worker->config.depth - 1, numbers = count * s->pass.tokens * s->pass.width;
+    REAL *d = s->x_gradient;
+    s->pass.count = count;
+    NAME(finish_backward)(worker, parameters, NULL, count);
+    NAME(bang_vit_last_backward)(&s->pass, at + last, parameters, NULL, s->kept + last, d);
+    if (tokens)
+        memcpy(tokens, s->pass.normed, numbers * sizeof *tokens);
+    if (tokens_gradient)
+        memcpy(tokens_gradient, s->pass.back, numbers * sizeof *tokens);
+    if (!pixels_gradient)
+        return;
+    NAME(blocks_backward)(worker, parameters, NULL);
+    NAME(pixels_backward)(worker, parameters, pixels_gradient, count);
+}
+
+const REAL *NAME(bang_vit_qkv)(const WORKER *worker, size_t block)
+{
+    return worker->state->kept[block].qkv;
 }

@@ -237,6 +237,15 @@ int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
     return bang_fail(err, BANG_EDATA, "kind '%.40s': has no numbers to write as CSV", kind);
 }
 
+void bang_figure_file(bang_text *out, const char *key, size_t index)
+{
+    for (const char *s = key; *s; s++)
+        bang_text_add(out, "%c", *s == '/' ? '-' : *s);
+    if (index)
+        bang_text_add(out, "-%zu", index + 1);
+    bang_text_add(out, ".csv");
+}
+
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err)
 {
     const char *kind = kind_of(entry);

@@ -9,21 +9,24 @@
 typedef struct bang_page {
     bang_text out;
     int figures, tables; /* numbered so that people can speak of them */
+    int verdicts;        /* numbered so that the overview can lead to them */
+    const char *key;     /* of the record that is shown, or NULL */
+    size_t files;        /* of that record: charts and tables so far, which name their CSV */
 } bang_page;
 
 /* In the order in which they are counted. */
 enum { BANG_HOLDS, BANG_HOLDS_PARTLY, BANG_HOLDS_NOT, BANG_HOLDS_OPEN, BANG_HOLDS_COUNT };
 
 typedef struct bang_verdict {
-    const char *claim, *because; /* borrowed; because may be NULL */
-    int holds;                   /* of the enum above */
+    const char *item, *claim, *because; /* borrowed; item and because may be NULL */
+    int holds;                          /* of the enum above */
 } bang_verdict;
 
 /* report.css and report.js, terminated: CMakeLists.txt makes them out of the files. */
 extern const char bang_page_css[], bang_page_js[];
 
-/* All entries of one record; show is any JSON value. */
-void bang_page_show(bang_page *page, const json_t *show);
+/* All entries of one record. */
+void bang_page_show(bang_page *page, const json_t *record);
 
 /* A folded list of what the record was made with, its key as the heading. */
 void bang_page_origin(bang_page *page, const json_t *record);
@@ -39,7 +42,11 @@ int bang_page_facts(bang_page *page, const json_t *entry, bang_error *err);
 /* The chart of such an entry alone, as one <svg> element. */
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err);
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err);
-void bang_page_chip(bang_text *out, const bang_verdict *verdict);
+/* "yes", "partly", "no" or "open", which is also its class in the style sheet. */
+const char *bang_page_holds(int holds);
+/* What people read instead: "holds", "partly", "does not hold here", "open". */
+const char *bang_page_holds_words(int holds);
+void bang_page_chip(bang_text *out, int holds);
 
 /* The text of a member: NULL when it is missing or null, an error when it is
  * anything but a string. */
@@ -53,9 +60,13 @@ int bang_page_flag(int *out, const json_t *entry, const char *name, bang_error *
 /* "Table 3." and the title; the number links to the table itself, whose id is
  * "table-3". word is Table or Figure. */
 void bang_page_caption(bang_text *out, const char *word, int number, const char *title);
-/* <figure> with the next number; </figure> after a caption. note may be NULL. */
+/* <figure> with the next number; </figure> after a caption. title and note may be NULL. */
 void bang_page_open_figure(bang_page *page);
-void bang_page_close_figure(bang_page *page, const char *title, const char *note);
+void bang_page_close_figure(bang_page *page, const json_t *entry, const char *title,
+                            const char *note);
+/* A link that saves the entry's numbers as a file, which needs no script; nothing for an
+ * entry without numbers. */
+void bang_page_csv(bang_page *page, const json_t *entry);
 /* A number or text as it stands in JSON, lists and objects in brackets. */
 void bang_page_value(bang_text *out, const json_t *value);
 

@@ -31,7 +31,8 @@ int bang_page_is_chart(const char *kind)
 
 /* The card of a chart knows the chart's own width, below which a phone scrolls
  * rather than shrinks it further. */
-static void add_figure(bang_page *page, const bang_text *svg, const char *title, const char *note)
+static void add_figure(bang_page *page, const json_t *entry, const bang_text *svg,
+                       const char *title, const char *note)
 {
     bang_text *out = &page->out;
     const char *width = svg->data ? strstr(svg->data, " width=\"") : NULL;
@@ -40,7 +41,7 @@ static void add_figure(bang_page *page, const bang_text *svg, const char *title,
     bang_text_add(out, "<div class=\"chart\" style=\"--w:%ld\">\n", px);
     bang_text_add_bytes(out, svg->data, svg->size);
     bang_text_add(out, "</div>\n");
-    bang_page_close_figure(page, title, note);
+    bang_page_close_figure(page, entry, title, note);
 }
 
 int bang_page_chart(bang_text *out, const json_t *entry, int titled, bang_error *err)
@@ -70,7 +71,7 @@ int bang_page_figure(bang_page *page, const json_t *entry, bang_error *err)
         return err->code;
     int rc = bang_page_chart(&svg, entry, 0, err);
     if (rc == 0)
-        add_figure(page, &svg, title, note);
+        add_figure(page, entry, &svg, title, note);
     bang_text_release(&svg);
     return rc;
 }

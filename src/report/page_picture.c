@@ -98,7 +98,7 @@ int bang_page_picture(bang_page *page, const json_t *entry, bang_error *err)
     bang_text_add(out, "\" src=\"data:image/png;base64,");
     bang_text_add_bytes(out, png, strlen(png));
     bang_text_add(out, "\"></div>\n");
-    bang_page_close_figure(page, title, note);
+    bang_page_close_figure(page, entry, title, note);
     return 0;
 }
 

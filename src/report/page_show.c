@@ -1,6 +1,7 @@
 /* The entries that are mostly text, and what all kinds share. */
 #include <string.h>
 
+#include "bang/report/figure.h"
 #include "report/draw.h"
 #include "report/page.h"
 
@@ -47,7 +48,41 @@ void bang_page_open_figure(bang_page *page)
     bang_text_add(&page->out, "<figure id=\"figure-%d\">\n", ++page->figures);
 }
 
-void bang_page_close_figure(bang_page *page, const char *title, const char *note)
+/* What a URL holds as it is; quotes, brackets and & are not among it. */
+static void add_encoded(bang_text *out, const bang_text *data)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "-_.~,:;=+*()/!";
+    const char *end = data->data + data->size;
+    for (const char *s = data->data; s < end;) {
+        size_t run = strspn(s, plain);
+        bang_text_add_bytes(out, s, run);
+        s += run;
+        if (s < end)
+            bang_text_add(out, "%%%02X", (unsigned char)*s++);
+    }
+}
+
+void bang_page_csv(bang_page *page, const json_t *entry)
+{
+    bang_text *out = &page->out, csv = {0}, name = {0};
+    bang_error err;
+    if (!bang_figure_has_numbers(entry))
+        return;
+    bang_figure_file(&name, page->key ? page->key : "numbers", page->files);
+    if (bang_figure_csv(&csv, entry, &err) < 0 || name.failed)
+        out->failed = 1;
+    bang_text_add(out, " <a class=\"tool csv\" download=\"");
+    bang_draw_escaped(out, name.data);
+    bang_text_add(out, "\" href=\"data:text/csv;charset=utf-8,");
+    add_encoded(out, &csv);
+    bang_text_add(out, "\">CSV</a>");
+    bang_text_release(&csv);
+    bang_text_release(&name);
+}
+
+void bang_page_close_figure(bang_page *page, const json_t *entry, const char *title,
+                            const char *note)
 {
     bang_text *out = &page->out;
     bang_text_add(out, "<figcaption>");
@@ -57,14 +92,28 @@ void bang_page_close_figure(bang_page *page, const char *title, const char *note
         bang_draw_escaped(out, note);
         bang_text_add(out, "</span>");
     }
+    bang_page_csv(page, entry);
     bang_text_add(out, "</figcaption>\n</figure>\n");
+}
+
+const char *bang_page_holds(int holds)
+{
+    static const char *const names[BANG_HOLDS_COUNT] = {"yes", "partly", "no", "open"};
+    return names[holds];
+}
+
+const char *bang_page_holds_words(int holds)
+{
+    static const char *const words[BANG_HOLDS_COUNT] = {"holds", "partly", "does not hold here",
+                                                        "open"};
+    return words[holds];
 }
 
 int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err)
 {
-    static const char *const names[] = {"yes", "partly", "no", "open"};
     const char *holds;
-    if (bang_page_string(&out->claim, entry, "claim", err) < 0 ||
+    if (bang_page_string(&out->item, entry, "item", err) < 0 ||
+        bang_page_string(&out->claim, entry, "claim", err) < 0 ||
         bang_page_string(&out->because, entry, "because", err) < 0 ||
         bang_page_string(&holds, entry, "holds", err) < 0)
         return BANG_EDATA;
@@ -72,23 +121,20 @@ int bang_page_verdict(bang_verdict *out, const json_t *entry, bang_error *err)
         return bang_fail(err, BANG_EDATA, "\"claim\" is missing");
     if (!holds)
         return bang_fail(err, BANG_EDATA, "\"holds\" is missing");
-    for (int i = BANG_HOLDS; i <= BANG_HOLDS_OPEN; i++)
-        if (strcmp(holds, names[i]) == 0) {
+    for (int i = 0; i < BANG_HOLDS_COUNT; i++)
+        if (strcmp(holds, bang_page_holds(i)) == 0) {
             out->holds = i;
             return 0;
         }
     return bang_fail(err, BANG_EDATA, "\"holds\" is \"%s\", not yes, partly, no or open", holds);
 }
 
-void bang_page_chip(bang_text *out, const bang_verdict *verdict)
+/* The sign tells verdicts apart for those who do not see colours. */
+void bang_page_chip(bang_text *out, int holds)
 {
-    static const char *const chips[] = {
-        "<span class=\"chip yes\"><i aria-hidden=\"true\">✓</i> holds</span>",
-        "<span class=\"chip partly\"><i aria-hidden=\"true\">~</i> partly</span>",
-        "<span class=\"chip no\"><i aria-hidden=\"true\">✕</i> does not hold</span>",
-        "<span class=\"chip open\"><i aria-hidden=\"true\">?</i> undecided</span>",
-    };
-    bang_text_add(out, "%s", chips[verdict->holds]);
+    static const char *const signs[BANG_HOLDS_COUNT] = {"✓", "~", "✕", "?"};
+    bang_text_add(out, "<span class=\"chip %s\"><i aria-hidden=\"true\">%s</i> %s</span>",
+                  bang_page_holds(holds), signs[holds], bang_page_holds_words(holds));
 }
 
 static int show_text(bang_page *page, const json_t *entry, bang_error *err)
@@ -109,9 +155,15 @@ static int show_verdict(bang_page *page, const json_t *entry, bang_error *err)
     bang_verdict verdict;
     if (bang_page_verdict(&verdict, entry, err) < 0)
         return err->code;
-    bang_text_add(&page->out, "<div class=\"verdict\">");
-    bang_page_chip(&page->out, &verdict);
-    bang_text_add(&page->out, "<div><p>");
+    bang_text_add(&page->out, "<div class=\"verdict\" id=\"verdict-%d\">", ++page->verdicts);
+    bang_page_chip(&page->out, verdict.holds);
+    bang_text_add(&page->out, "<div>");
+    if (verdict.item) {
+        bang_text_add(&page->out, "<p class=\"item\">");
+        bang_draw_escaped(&page->out, verdict.item);
+        bang_text_add(&page->out, "</p>");
+    }
+    bang_text_add(&page->out, "<p>");
     bang_draw_escaped(&page->out, verdict.claim);
     bang_text_add(&page->out, "</p>");
     if (verdict.because) {
@@ -155,15 +207,21 @@ static void add_problem(bang_text *out, const char *why)
     bang_text_add(out, ".</p>\n");
 }
 
-void bang_page_show(bang_page *page, const json_t *show)
+void bang_page_show(bang_page *page, const json_t *record)
 {
+    const json_t *show = json_object_get(record, "show");
+    page->key = json_string_value(json_object_get(record, "key"));
+    page->files = 0;
     if (!json_is_array(show)) {
         add_problem(&page->out, "\"show\" is no array");
         return;
     }
     for (size_t i = 0; i < json_array_size(show); i++) {
         bang_error err = {0};
-        if (show_entry(page, json_array_get(show, i), &err) == 0)
+        const json_t *entry = json_array_get(show, i);
+        int rc = show_entry(page, entry, &err);
+        page->files += bang_figure_has_numbers(entry) != 0;
+        if (rc == 0)
             continue;
         if (err.code == BANG_EMEMORY)
             page->out.failed = 1;

@@ -349,6 +349,7 @@ int bang_page_table(bang_page *page, const json_t *entry, bang_error *err)
         bang_text_add(out, "<figure class=\"table\" id=\"table-%d\">\n<figcaption>",
                       ++page->tables);
         bang_page_caption(out, "Table", page->tables, title);
+        bang_page_csv(page, entry);
         bang_text_add(out, "</figcaption>\n");
         add_table(out, columns, names, rows, json_object_get(entry, "groups"));
         if (note) {

@@ -289,7 +289,7 @@
       button.textContent = 'copied';
       setTimeout(() => { button.textContent = label; }, 1500);
     });
-    parent.append(' ', button);
+    parent.append('\u00a0', button);
   }
 
   /* What a cell says, with all digits where fewer are shown; '' for a dash. */
@@ -298,14 +298,6 @@
       return cell.dataset.v;
     const text = cell.textContent.replace(/!+$/, cell.querySelector('.z') ? '' : '$&');
     return text === '\u2013' ? '' : text.replace(/^\u2212/, '-').replace(/^\+(?=\d)/, '');
-  }
-
-  function csv(table) {
-    const field = (text) => /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-    const head = [...table.tHead.rows[table.tHead.rows.length - 1].cells]
-      .map((cell) => cell.dataset.name ?? cell.textContent);
-    const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].map(plain));
-    return [head, ...rows].map((row) => row.map(field).join(',') + '\n').join('');
   }
 
   function sort(table, heading) {
@@ -336,7 +328,48 @@
       button.addEventListener('click', () => sort(table, heading));
       heading.replaceChildren(button);
     }
-    copy_button(figure.querySelector('figcaption'), 'copy CSV', () => csv(table));
+  }
+
+  /* The verdicts of one kind, or all of them. */
+  function enliven_overview(overview) {
+    const key = overview.querySelector('.key'), rows = [...overview.querySelectorAll('tr[data-holds]')];
+    const every = make('li', { className: 'every', textContent: 'all' });
+    make('span', { className: 'count', textContent: rows.length }, every);
+    key.prepend(every);
+    const choose = (holds) => {
+      for (const row of rows)
+        row.hidden = Boolean(holds) && row.dataset.holds !== holds;
+      for (const group of overview.querySelectorAll('.items tbody'))
+        group.hidden = !group.querySelector('tr[data-holds]:not([hidden])');
+      for (const button of key.querySelectorAll('button'))
+        button.setAttribute('aria-pressed', String(button.value === holds));
+    };
+    for (const item of key.children) {
+      const button = make('button', { type: 'button', value: item.dataset.holds ?? '' });
+      button.append(...item.childNodes);
+      item.append(button);
+      button.addEventListener('click', () => choose(button.value));
+    }
+    choose('');
+  }
+
+  /* Marks the chapter that is read; the strip of a narrow window follows. */
+  function enliven_contents(nav) {
+    const links = [...nav.querySelectorAll('a')], list = nav.querySelector('ol');
+    const places = links.map((link) => document.getElementById(link.hash.slice(1)));
+    let current = null;
+    const mark = () => {
+      const passed = places.filter((place) => place.getBoundingClientRect().top < innerHeight / 3);
+      const link = links[Math.max(0, passed.length - 1)];
+      if (link === current)
+        return;
+      current?.removeAttribute('aria-current');
+      link.setAttribute('aria-current', 'true');
+      current = link;
+      list.scrollLeft = link.offsetLeft - list.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
+    };
+    addEventListener('scroll', mark, { passive: true });
+    mark();
   }
 
   function add_theme_switch(header) {
@@ -361,6 +394,16 @@
     mark();
   }
 
+  /* Nothing unfolds on paper. */
+  function enliven_folds(folds) {
+    let opened = [];
+    addEventListener('beforeprint', () => {
+      opened = folds.filter((fold) => !fold.open);
+      opened.forEach((fold) => { fold.open = true; });
+    });
+    addEventListener('afterprint', () => opened.forEach((fold) => { fold.open = false; }));
+  }
+
   document.addEventListener('DOMContentLoaded', () => {
     root.classList.add('scripted');
     document.body.append(readout);
@@ -374,6 +417,11 @@
       enliven_legend(svg);
     }
     document.querySelectorAll('figure.table').forEach(enliven_table);
+    document.querySelectorAll('#overview').forEach(enliven_overview);
+    document.querySelectorAll('nav').forEach(enliven_contents);
+    enliven_folds([...document.querySelectorAll('.folded')]);
+    for (const link of document.querySelectorAll('a.csv'))
+      copy_button(link.parentNode, 'copy', () => decodeURIComponent(link.href.split(/,(.*)/s)[1]));
     for (const command of document.querySelectorAll('.command'))
       copy_button(command, 'copy', () => command.querySelector('code').textContent);
   });

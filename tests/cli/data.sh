@@ -1,6 +1,7 @@
 # Data sets, with a small MNIST that is made here: 24 digits to train, 6 to test.
 BANG_CACHE=cache
-export BANG_CACHE
+BANG_DATASETS=packages # not what is installed here
+export BANG_CACHE BANG_DATASETS
 byte() { # byte N
     # shellcheck disable=SC2059
     printf "\\$(printf %03o "$1")"
@@ -39,6 +40,22 @@ run data list
 ls -A cache cache/mnist
 run data get mnist --json --quiet
 run data list --json
+
+# clothes have MNIST's form: from a package's folder, or from the cache
+run data get fashion-mnist
+run data preview fashion-mnist -o x.png
+mkdir -p packages/fashion-mnist
+cp mine/* packages/fashion-mnist
+run data get fashion-mnist
+run data list
+run data classes fashion-mnist:split=test
+run data get fashion-mnist --from mine --json
+run data list --json
+rm cache/fashion-mnist/t10k-labels-idx1-ubyte
+run data preview fashion-mnist -o x.png
+run data get fashion-mnist --quiet --json
+run data get fashion-mnist mnist
+rm -r cache/fashion-mnist packages
 
 run data make multicolor -p 0.8 --seed 3 --split test --count 4 -o shifted
 ls -A shifted

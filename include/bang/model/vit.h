@@ -148,7 +148,18 @@ enum {
     /* gradient (map.count) += that of all parameters. Once after a forward of so many             \
      * images: what was kept is spoiled on the way. */                                             \
     void bang_vit_backward_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,      \
-                                    real *gradient, size_t count, int flags)
+                                    real *gradient, size_t count, int flags);                      \
+    /* The way back to what was seen, in place of backward, for a worker that trains and a model   \
+     * with a head: no gradient of parameters is made. tokens (count, tokens, width): what the     \
+     * first norm of the last block puts out, where patches reach the class token for the last     \
+     * time, and its gradient; pixels_gradient (count, channels, image, image). Each may be NULL;  \
+     * without the pixels' the way ends at the last block. */                                      \
+    void bang_vit_sensitivity_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,   \
+                                       size_t count, real *tokens, real *tokens_gradient,          \
+                                       real *pixels_gradient);                                     \
+    /* Queries, keys and values (images, tokens, 3, heads, width of a head) of a block after a     \
+     * forward, for a worker for TRAIN; in the last block the class token alone has a query. */    \
+    const real *bang_vit_qkv_##suffix(const bang_vit_worker_##suffix *worker, size_t block)
 
 BANG_VIT_WORKER(float, f32);
 BANG_VIT_WORKER(double, f64);

@@ -25,4 +25,8 @@ int bang_figure_has_numbers(const json_t *entry);
  * of a table that stands under a group is called "group: column". */
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err);
 
+/* Appends the name of the file for the index-th (from 0) entry with numbers of the record under
+ * that key: "simulation/1-1", 1 -> "simulation-1-1-2.csv", the first without a number. */
+void bang_figure_file(bang_text *out, const char *key, size_t index);
+
 #endif

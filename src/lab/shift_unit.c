@@ -1,0 +1,276 @@
+/* The rounds of the lab's work. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bang/base/json.h"
+#include "lab/shift_unit.h"
+
+enum {
+    WAVE = 8, /* seeds together, or as many as threads: what is in memory */
+    K = BANG_SHIFT_CLASSES,
+};
+
+static void report(shift_run *run, uint64_t thirds)
+{
+    uint64_t done = atomic_fetch_add(&run->done, thirds) + thirds;
+    bang_progress_step(run->options->progress, done / 3, run->total / 3);
+}
+
+void shift_looked(shift_run *run, uint64_t pictures)
+{
+    report(run, pictures);
+}
+
+void shift_trained(shift_run *run, uint64_t pictures)
+{
+    report(run, 3 * pictures);
+}
+
+/* Round 1: images, the pre-trained model, what it says. */
+static int prepare_seed(void *context, size_t index, int worker, bang_error *err)
+{
+    shift_run *run = context;
+    shift_seed *seed = &run->seeds[index];
+    (void)worker;
+    int rc = shift_data_make(seed, run, err);
+    if (rc == 0)
+        rc = shift_train_pre(run, seed, err);
+    bang_images_release(&seed->data.broad);
+    if (rc == 0 && !(seed->pre_logits = calloc(seed->first[SHIFT_PARTS] * K, sizeof(float))))
+        rc = bang_fail_memory(err);
+    return rc < 0 ? rc
+                  : shift_look(seed->pre_logits, NULL, run, seed, seed->pre.vit.parameters, 0,
+                               SHIFT_PARTS, err);
+}
+
+/* Round 2: the last methods are the longest, so they go first; then the grid. */
+static int train_task(void *context, size_t index, int worker, bang_error *err)
+{
+    shift_run *run = context;
+    const shift_plan *plan = run->plan;
+    (void)worker;
+    if (index >= run->count * plan->method_count)
+        return shift_measure_point(run, &run->seeds[0], index - run->count * plan->method_count,
+                                   err);
+    shift_seed *seed = &run->seeds[index % run->count];
+    size_t m = plan->method_count - 1 - index / run->count;
+    bang_tune_options options;
+    int rc = shift_recipe(&options, plan, plan->methods[m], seed->unit, err);
+    return rc < 0
+               ? rc
+               : shift_train_fine(run, seed, &seed->fine[m], plan->methods[m]->name, &options, err);
+}
+
+void shift_unit_key(char *out, size_t size, size_t unit)
+{
+    snprintf(out, size, "%s%zu", shift_unit_prefix, unit + 1);
+}
+
+static json_t *set_names(void)
+{
+    json_t *out = json_array();
+    for (size_t s = 0; s < SHIFT_SETS; s++)
+        json_array_append_new(out, json_string(shift_set_names[s]));
+    return out;
+}
+
+/* All that was found of a seed. */
+static int assemble(const shift_run *run, shift_seed *seed, bang_error *err)
+{
+    const shift_plan *plan = run->plan;
+    json_t *methods = json_object(), *counts = json_array(), *curve = json_array();
+    for (size_t s = 0; s < SHIFT_SETS; s++)
+        json_array_append_new(counts, json_integer((json_int_t)shift_part(seed, s)->count));
+    for (size_t m = 0; m < plan->method_count; m++)
+        json_object_set(methods, plan->methods[m]->name, seed->found[m].record);
+    for (size_t p = 0; p < plan->grid_count; p++)
+        if (seed->grid[p])
+            json_array_append(curve, seed->grid[p]);
+    seed->record =
+        json_pack("{so so sO so so}", "sets", set_names(), "n", counts, "pre", seed->found[0].pre,
+                  "methods", methods, "contrasts", shift_contrasts(run, seed));
+    if (seed->record && json_array_size(curve))
+        json_object_set(seed->record, "curve", curve);
+    if (seed->record && seed->fashion)
+        json_object_set(seed->record, "fashion", seed->fashion);
+    json_decref(curve);
+    return seed->record ? 0 : bang_fail_memory(err);
+}
+
+static int store(const shift_run *run, const shift_seed *seed, bang_error *err)
+{
+    char key[64];
+    shift_unit_key(key, sizeof key, seed->unit);
+    return lab_store(
+        (lab_measurement){.experiment = "lab",
+                          .section = shift_section,
+                          .key = key,
+                          .options = shift_unit_options(run->plan, seed->unit, run->mnist->digest)},
+        seed->record, NULL, run->options, err);
+}
+
+/* Appends the records of seeds that are measured, as far as all before them are. Whoever finds
+ * somebody else at it leaves it to them: they look again. */
+static int store_ready(shift_run *run, bang_error *err)
+{
+    size_t next = atomic_load(&run->stored);
+    while (next < run->count && atomic_load(&run->seeds[next].ready)) {
+        if (atomic_flag_test_and_set(&run->storing))
+            return 0;
+        int rc = 0;
+        for (next = atomic_load(&run->stored);
+             rc == 0 && next < run->count && atomic_load(&run->seeds[next].ready); next++) {
+            rc = store(run, &run->seeds[next], err);
+            if (rc == 0)
+                atomic_store(&run->stored, next + 1);
+        }
+        atomic_flag_clear(&run->storing);
+        if (rc < 0)
+            return rc;
+        next = atomic_load(&run->stored);
+    }
+    return 0;
+}
+
+/* Round 3, seed by seed, so that the first records are written early. Whoever measures the last
+ * of a seed writes its record. */
+static int measure_task(void *context, size_t index, int worker, bang_error *err)
+{
+    shift_run *run = context;
+    size_t tasks = run->plan->method_count, task = index % tasks;
+    shift_seed *seed = &run->seeds[index / tasks];
+    (void)worker;
+    int rc = shift_measure(run, seed, task, err);
+    if (rc < 0 || atomic_fetch_sub(&seed->left, 1) != 1)
+        return rc;
+    rc = assemble(run, seed, err);
+    if (rc < 0)
+        return rc;
+    atomic_store(&seed->ready, 1);
+    return store_ready(run, err);
+}
+
+static void release_seed(shift_seed *seed)
+{
+    shift_data_release(seed);
+    bang_vit_model_release(&seed->pre);
+    free(seed->pre_logits);
+    for (size_t m = 0; m < SHIFT_METHODS_MOST; m++) {
+        bang_vit_model_release(&seed->fine[m]);
+        shift_found_release(&seed->found[m]);
+    }
+    for (size_t p = 0; p < SHIFT_GRID_MOST; p++)
+        json_decref(seed->grid[p]);
+    json_decref(seed->fashion);
+    json_decref(seed->record);
+}
+
+/* Seeds units[0 .. count-1] from beginning to end; their records go to result. */
+static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **result,
+                    bang_error *err)
+{
+    const shift_plan *plan = run->plan;
+    int threads = run->options->threads;
+    bang_cancel *cancel = run->options->cancel;
+    size_t grid = count && units[0] == 0 ? plan->grid_count : 0;
+    run->count = count;
+    run->seeds = calloc(count, sizeof *run->seeds);
+    atomic_store(&run->stored, 0);
+    atomic_flag_clear(&run->storing);
+    if (!run->seeds)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        run->seeds[i].unit = units[i];
+        atomic_store(&run->seeds[i].left, plan->method_count);
+    }
+    int rc = bang_parallel_for(count, threads, prepare_seed, run, cancel, err);
+    if (rc == 0)
+        rc = bang_parallel_for(count * plan->method_count + grid, threads, train_task, run, cancel,
+                               err);
+    if (rc == 0)
+        rc = bang_parallel_for(count * plan->method_count, threads, measure_task, run, cancel, err);
+    for (size_t i = 0; i < count; i++) {
+        if (rc == 0)
+            result[units[i]] = json_incref(run->seeds[i].record);
+        release_seed(&run->seeds[i]);
+    }
+    free(run->seeds);
+    run->seeds = NULL;
+    return rc;
+}
+
+/* All that a unit costs, in thirds of pictures. */
+static uint64_t cost(const shift_plan *plan, size_t unit)
+{
+    size_t tests = SHIFT_SETS * plan->test, labelled = tests + plan->validation;
+    size_t unlabelled = (SHIFT_SETS - 1) * plan->unlabelled;
+    bang_tune_options o;
+    shift_recipe_pre(&o, plan, unit);
+    uint64_t thirds = 3 * shift_pictures(&o, plan->broad) + labelled + unlabelled;
+    for (size_t m = 0; m < plan->method_count; m++) {
+        bang_error ignored = {0};
+        shift_recipe(&o, plan, plan->methods[m], unit, &ignored);
+        thirds += 3 * shift_pictures(&o, plan->tune);
+        thirds += (1 + SHIFT_BETWEEN) * labelled + unlabelled;
+        thirds += shift_is_balanced(plan, plan->methods[m]) ? shift_balance_cost(plan) : 0;
+    }
+    for (size_t p = 0; unit == 0 && p < plan->grid_count; p++) {
+        shift_recipe_grid(&o, plan, &plan->grid[p], unit);
+        thirds += 3 * shift_pictures(&o, plan->tune) + 2 * tests;
+    }
+    return thirds;
+}
+
+static int run_missing(json_t **result, const shift_plan *plan, const bang_mnist *mnist,
+                       const bang_lab_options *options, bang_error *err)
+{
+    int threads = options->threads > 0 ? options->threads : bang_threads_available(), rc = 0;
+    size_t most = threads > WAVE ? (size_t)threads : WAVE;
+    size_t *units = calloc(plan->seeds, sizeof *units);
+    shift_run run = {.plan = plan, .mnist = mnist, .options = options};
+    if (!units)
+        return bang_fail_memory(err);
+    for (size_t i = 0; i < plan->seeds; i++) {
+        run.total += cost(plan, i);
+        if (result[i])
+            atomic_fetch_add(&run.done, cost(plan, i));
+    }
+    shift_looked(&run, 0);
+    for (size_t next = 0; rc == 0 && next < plan->seeds;) {
+        size_t count = 0;
+        for (; next < plan->seeds && count < most; next++)
+            if (!result[next])
+                units[count++] = next;
+        rc = count ? run_wave(&run, units, count, result, err) : 0;
+    }
+    free(units);
+    return rc;
+}
+
+int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
+                    const bang_lab_options *options, bang_error *err)
+{
+    json_t **result = calloc(plan->seeds, sizeof(json_t *)), *list = NULL;
+    int rc = result ? 0 : bang_fail_memory(err);
+    *out = NULL;
+    for (size_t i = 0; i < plan->seeds && rc == 0; i++) {
+        char key[64];
+        shift_unit_key(key, sizeof key, i);
+        json_t *settings = shift_unit_options(plan, i, mnist->digest);
+        rc = lab_recall(&result[i], key, settings, options, err);
+        json_decref(settings);
+    }
+    if (rc == 0)
+        rc = run_missing(result, plan, mnist, options, err);
+    if (rc == 0 && !(list = json_array()))
+        rc = bang_fail_memory(err);
+    for (size_t i = 0; result && i < plan->seeds; i++) {
+        if (rc == 0)
+            json_array_append(list, result[i]);
+        json_decref(result[i]);
+    }
+    free(result);
+    *out = list;
+    return rc;
+}
