@@ -12,8 +12,8 @@
  *
  *     {"sets": ["ID", "V2", "R", "A", "S", "O"], "n": [..],
  *      "pre": MEMBER,
- *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "color": .., "long-vanilla":
- * ..}, "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
+ *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "long-vanilla": ..},
+ *      "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
  *      "curve": [{"rate", "steps", "schedule", "fine": [accuracy], "avg": [accuracy]}, ..],
  *      "fashion": {..}}                                  curve and fashion: where they are run
  *     MEMBER  {"accuracy": [..], "confidence": [..], "ece": [..], "nll": [..]}
@@ -26,7 +26,8 @@
  *              "validation": [accuracy on ID validation per alpha],
  *              "exp1": [[accuracy per set] for alpha .2 .3 .4 .5],  head alone re-scaled
  *              "groups": [[TTT TTF TFT TFF FTT FTF FFT FFF] per set],
- *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg"},  null: empty group
+ *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg": [[..]]},
+ *                                                                  null: an empty group
  *              "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
  *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
  *                          "layer-confidence-ood": ..,        and with 1/(1 + sqrt(tau)):
@@ -53,8 +54,8 @@ typedef struct shift_method {
     const char *title; /* "Mixup + LS(0.10)" */
     double smoothing, mixup;
     const char *augment; /* as --augment, or NULL */
-    int steps;           /* 500: MAIN, 1,200: LONG */
     double rate;
+    int steps; /* 500: MAIN, 1,200: LONG */
     int quick; /* part of the quick scale */
 } shift_method;
 const shift_method *shift_methods(size_t *count);
@@ -80,8 +81,10 @@ int shift_summary(json_t *result, json_t *chapters, const json_t *units,
 int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
                   uint64_t seed, bang_cancel *cancel, bang_error *err);
 
-/* Maps of PM, FM and the average side by side on some images of each set: an entry of "show". */
+/* Maps of PM, FM and the average: side by side on some images of each set out of distribution,
+ * how many patches they depend on, and verdicts on Figure 1 (right), appended to "show". */
 int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
-               const bang_vit_model *average, const shift_data *data, bang_error *err);
+               const bang_vit_model *average, const shift_data *data, bang_cancel *cancel,
+               bang_error *err);
 
 #endif
