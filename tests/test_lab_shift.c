@@ -70,11 +70,12 @@ static void watch(void *context, uint64_t done, uint64_t total)
         atomic_store(&s->cancel.raised, 1);
 }
 
+/* Made once: they are looked at only. */
+static bang_mnist digits;
+
 static int run_plan(const shift_plan *plan, const char *folder, int threads, int resume,
                     uint64_t until, bang_error *err)
 {
-    bang_mnist mnist;
-    make_digits(&mnist);
     stop s = {.at = until};
     bang_progress progress = {watch, &s};
     bang_lab_options options = BANG_LAB_OPTIONS_INIT;
@@ -84,11 +85,10 @@ static int run_plan(const shift_plan *plan, const char *folder, int threads, int
     options.progress = &progress;
     options.cancel = &s.cancel;
     json_t *result = json_object();
-    int rc = shift_run_lab(result, plan, &mnist, &options, err);
+    int rc = shift_run_lab(result, plan, &digits, &options, err);
     if (rc == 0) /* the bar has told the truth */
         assert_int_equal(atomic_load(&s.most), atomic_load(&s.total));
     json_decref(result);
-    bang_mnist_release(&mnist);
     return rc;
 }
 
@@ -137,6 +137,7 @@ static int setup(void **state)
     if (make_folder(state) < 0)
         return -1;
     whole = strdup(in_folder(*state, "whole"));
+    make_digits(&digits);
     run(whole, 1, 0);
     return 0;
 }
@@ -144,15 +145,16 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     free(whole);
+    bang_mnist_release(&digits);
     return drop_folder(state);
 }
 
 static void test_threads(void **state)
 {
-    const char *two = strdup(in_folder(*state, "two"));
+    char *two = strdup(in_folder(*state, "two"));
     run(two, 2, 0);
     same_run(whole, two);
-    free((void *)two);
+    free(two);
 }
 
 static void test_stopped(void **state)
@@ -173,38 +175,32 @@ static void test_stopped(void **state)
     free(cut);
 }
 
-/* Models whose making is the same are taken, others are made anew. */
+/* Models whose making is the same are taken, others are made anew, and so are torn ones. */
 static void test_models_kept(void **state)
 {
     char *kept = strdup(in_folder(*state, "kept"));
-    const char *records = strdup(in_folder(kept, "results.jsonl"));
-    const char *pre = strdup(in_folder(kept, "models/seed-1/pre.safetensors"));
-    const char *fine = strdup(in_folder(kept, "models/seed-1/vanilla.safetensors"));
-    run(kept, 2, 0);
-    ino_t first = identity(pre);
+    char *records = strdup(in_folder(kept, "results.jsonl"));
+    char *pre = strdup(in_folder(kept, "models/seed-1/pre.safetensors"));
+    char *fine = strdup(in_folder(kept, "models/seed-1/vanilla.safetensors"));
+    shift_plan shorter = tiny_plan();
+    shorter.shorten = 125;
+    assert_int_equal(run_plan(&shorter, kept, 2, 0, UINT64_MAX, NULL), 0);
+    ino_t first = identity(pre), other = identity(fine);
+    const char *torn = in_folder(kept, "models/seed-2/long-vanilla.safetensors");
+    assert_int_equal(bang_file_put(torn, "torn", 4, NULL), 0);
     assert_int_equal(remove(records), 0);
-    assert_int_equal(bang_file_put(fine, "torn", 4, NULL), 0);
     run(kept, 2, 1);
     assert_int_equal(identity(pre), first);
+    assert_int_not_equal(identity(fine), other);
     same_run(whole, kept);
-    same_file(fine, in_folder(whole, "models/seed-1/vanilla.safetensors"));
     assert_int_equal(remove(records), 0);
-    run(kept, 2, 0); /* anew */
+    run(kept, 2, 0); /* all anew */
     assert_int_not_equal(identity(pre), first);
     same_run(whole, kept);
-    /* other digits of the broad mixture make another model, other steps of fine-tuning do not */
-    assert_int_equal(remove(records), 0);
-    first = identity(pre);
-    ino_t vanilla = identity(fine);
-    shift_plan plan = tiny_plan();
-    plan.shorten = 125;
-    assert_int_equal(run_plan(&plan, kept, 1, 1, UINT64_MAX, NULL), 0);
-    assert_int_equal(identity(pre), first);
-    assert_int_not_equal(identity(fine), vanilla);
     free(kept);
-    free((void *)records);
-    free((void *)pre);
-    free((void *)fine);
+    free(records);
+    free(pre);
+    free(fine);
 }
 
 static void test_other_options(void **state)
@@ -324,65 +320,212 @@ static void test_record(void **state)
     }
 }
 
-/* Accuracy of a model on a test set by the ordinary predictor. */
-static double ask(const bang_vit_model *model, size_t set, uint64_t seed)
+enum { TESTS = 6, SEED = 6, LOGITS = 10 * TESTS }; /* of the second unit of tiny_plan */
+
+/* Logits of a model by the ordinary predictor, and the labels. */
+static void ask(double logits[LOGITS], int64_t labels[TESTS], const bang_vit_model *model,
+                bang_shift_kind kind, bang_shift_split split)
 {
-    bang_mnist mnist;
     bang_shift_options how = BANG_SHIFT_OPTIONS_INIT;
-    bang_images images = {0};
+    bang_images images = {.count = TESTS, .classes = 10};
     bang_predictor *predictor;
     bang_predicted some;
     bang_predict_options options = BANG_PREDICT_OPTIONS_INIT;
-    size_t right = 0;
-    make_digits(&mnist);
-    how.kind = (bang_shift_kind)(BANG_SHIFT_ID + set);
-    how.split = BANG_SHIFT_TEST;
-    how.seed = seed;
-    how.count = 6;
+    size_t done = 0;
+    how.kind = kind;
+    how.split = split;
+    how.seed = SEED;
+    how.count = TESTS;
     bang_dataset *memory = &images.memory;
-    assert_int_equal(bang_shift_make(&memory->inputs, &memory->labels, &mnist, &how, NULL), 0);
-    images.count = memory->count = how.count;
+    assert_int_equal(bang_shift_make(&memory->inputs, &memory->labels, &digits, &how, NULL), 0);
+    memory->count = TESTS;
     memory->width = 784;
-    memory->classes = images.classes = 10;
+    memory->classes = 10;
     images.labels = memory->labels.data;
+    memcpy(labels, images.labels, TESTS * sizeof *labels);
     assert_int_equal(bang_predictor_open(&predictor, &model, 1, &images, &options, NULL), 0);
     while (bang_predictor_next(&some, predictor, NULL) > 0)
-        for (size_t i = 0; i < some.count; i++) {
-            size_t best = 0;
-            for (size_t k = 1; k < 10; k++)
-                best = some.outputs[0][i * 10 + k] > some.outputs[0][i * 10 + best] ? k : best;
-            right += (int64_t)best == some.labels[i];
-        }
+        for (size_t i = 0; i < 10 * some.count; i++)
+            logits[done++] = (double)some.outputs[0][i];
+    assert_int_equal(done, LOGITS);
     bang_predictor_close(predictor);
     images.labels = NULL;
     bang_images_release(&images);
-    bang_mnist_release(&mnist);
-    return (double)right / (double)how.count;
+}
+
+static double accuracy(const bang_vit_model *model, size_t set)
+{
+    double z[LOGITS];
+    int64_t labels[TESTS];
+    size_t right = 0;
+    ask(z, labels, model, (bang_shift_kind)(BANG_SHIFT_ID + set), BANG_SHIFT_TEST);
+    for (size_t i = 0; i < TESTS; i++) {
+        size_t best = 0;
+        for (size_t k = 1; k < 10; k++)
+            best = z[i * 10 + k] > z[i * 10 + best] ? k : best;
+        right += (int64_t)best == labels[i];
+    }
+    return (double)right / TESTS;
+}
+
+static double confidence_at(const double z[LOGITS], double temperature)
+{
+    double sum = 0;
+    for (size_t i = 0; i < TESTS; i++) {
+        double most = z[i * 10], total = 0;
+        for (size_t k = 1; k < 10; k++)
+            most = fmax(most, z[i * 10 + k]);
+        for (size_t k = 0; k < 10; k++)
+            total += exp((z[i * 10 + k] - most) / temperature);
+        sum += 1 / total;
+    }
+    return sum / TESTS;
+}
+
+/* Mean confidence on ID validation images, and the temperature at which it is target. */
+static double confidence(const bang_vit_model *model)
+{
+    double z[LOGITS];
+    int64_t labels[TESTS];
+    ask(z, labels, model, BANG_SHIFT_ID, BANG_SHIFT_VAL);
+    return confidence_at(z, 1);
+}
+
+static double temperature(const bang_vit_model *model, double target)
+{
+    double z[LOGITS], low = log(1e-6), high = log(1e6);
+    int64_t labels[TESTS];
+    ask(z, labels, model, BANG_SHIFT_ID, BANG_SHIFT_VAL);
+    for (int i = 0; i < 80; i++) {
+        double middle = (low + high) / 2;
+        if (confidence_at(z, exp(middle)) > target)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp(low);
+}
+
+/* Models of the second seed, as they were kept. */
+typedef struct trio {
+    bang_vit_model pre, fine, mixed;
+} trio;
+
+static void open_trio(trio *t)
+{
+    const bang_vit_hints hints = BANG_VIT_HINTS_INIT;
+    const char *pre = in_folder(whole, "models/seed-2/pre.safetensors");
+    const char *fine = in_folder(whole, "models/seed-2/long-vanilla.safetensors");
+    assert_int_equal(bang_vit_model_load(&t->pre, pre, &hints, NULL), 0);
+    assert_int_equal(bang_vit_model_load(&t->fine, fine, &hints, NULL), 0);
+    assert_int_equal(shift_copy(&t->mixed, &t->pre, NULL), 0);
+}
+
+static void close_trio(trio *t)
+{
+    bang_vit_model_release(&t->pre);
+    bang_vit_model_release(&t->fine);
+    bang_vit_model_release(&t->mixed);
+}
+
+/* Which of the record's layers a tensor belongs to. */
+static double alpha_of(const json_t *alphas, const char *tensor)
+{
+    char layer[16];
+    snprintf(layer, sizeof layer, "%.8s", tensor); /* "blocks.0" */
+    const char *name = json_object_get(alphas, layer)                        ? layer
+                       : tensor[0] == 'n' || strncmp(tensor, "head", 4) == 0 ? "head"
+                                                                             : "embedding";
+    return json_number_value(json_object_get(alphas, name));
+}
+
+/* alphas: a number, or one for each layer. */
+static void mix_tensors(trio *t, const json_t *alphas)
+{
+    const bang_vit_map *map = &t->pre.vit.map;
+    for (size_t i = 0; i < map->tensor_count; i++) {
+        const bang_vit_tensor *tensor = &map->tensors[i];
+        double alpha =
+            json_is_object(alphas) ? alpha_of(alphas, tensor->name) : json_number_value(alphas);
+        for (size_t k = tensor->offset; k < tensor->offset + tensor->count; k++)
+            t->mixed.vit.parameters[k] = (float)((1 - alpha) * (double)t->pre.vit.parameters[k] +
+                                                 alpha * (double)t->fine.vit.parameters[k]);
+    }
+}
+
+/* The layers' alphas by their definition: a layer alone fine-tuned, and all but it. */
+static void check_layers(trio *t, const json_t *alphas, double tau)
+{
+    const char *layer, *other;
+    json_t *alpha, *ignored;
+    double target = confidence(&t->pre), found[2];
+    json_object_foreach((json_t *)alphas, layer, alpha)
+    {
+        for (int without = 0; without < 2; without++) {
+            json_t *hybrid = json_object();
+            json_object_foreach((json_t *)alphas, other, ignored) json_object_set_new(
+                hybrid, other, json_integer((strcmp(layer, other) == 0) != without));
+            mix_tensors(t, hybrid);
+            found[without] = temperature(&t->mixed, target);
+            json_decref(hybrid);
+        }
+        double want = 1 / (1 + sqrt(found[0] * tau / found[1]));
+        assert_true(fabs(json_number_value(alpha) - want) < 1e-4);
+    }
 }
 
 /* The kept models, averaged here and asked by bang predict's way, give the record's numbers. */
 static void test_models(void **state)
 {
     (void)state;
-    const bang_vit_hints hints = BANG_VIT_HINTS_INIT;
-    bang_vit_model pre, fine, avg;
-    json_t *unit = read_unit(1);
-    const char *folder = in_folder(whole, "models/seed-2");
-    assert_int_equal(bang_vit_model_load(&pre, in_folder(folder, "pre.safetensors"), &hints, NULL),
-                     0);
-    assert_int_equal(
-        bang_vit_model_load(&fine, in_folder(folder, "long-vanilla.safetensors"), &hints, NULL), 0);
-    assert_int_equal(shift_copy(&avg, &pre, NULL), 0);
-    for (size_t i = 0; i < pre.vit.map.count; i++)
-        avg.vit.parameters[i] = (pre.vit.parameters[i] + fine.vit.parameters[i]) / 2;
+    json_t *unit = read_unit(1), *half = json_real(.5);
+    trio t;
+    open_trio(&t);
+    mix_tensors(&t, half);
     for (size_t s = 0; s < SHIFT_SETS; s++) {
-        assert_true(fabs(ask(&pre, s, 6) - at(accuracy_of(unit, "pre"), s)) < 1e-9);
-        assert_true(fabs(ask(&fine, s, 6) - at(accuracy_of(unit, "long-vanilla/fine"), s)) < 1e-9);
-        assert_true(fabs(ask(&avg, s, 6) - at(accuracy_of(unit, "long-vanilla/avg"), s)) < 1e-9);
+        assert_true(fabs(accuracy(&t.pre, s) - at(accuracy_of(unit, "pre"), s)) < 1e-9);
+        assert_true(fabs(accuracy(&t.fine, s) - at(accuracy_of(unit, "long-vanilla/fine"), s)) <
+                    1e-9);
+        assert_true(fabs(accuracy(&t.mixed, s) - at(accuracy_of(unit, "long-vanilla/avg"), s)) <
+                    1e-9);
     }
-    bang_vit_model_release(&pre);
-    bang_vit_model_release(&fine);
-    bang_vit_model_release(&avg);
+    close_trio(&t);
+    json_decref(half);
+    json_decref(unit);
+}
+
+/* So do the balanced averages; and tau makes both models equally confident. */
+static void test_balance(void **state)
+{
+    (void)state;
+    json_t *unit = read_unit(1), *entry;
+    const json_t *methods = json_object_get(unit, "methods");
+    const json_t *balance = json_object_get(json_object_get(methods, "long-vanilla"), "balance");
+    const json_t *whole_id = json_object_get(balance, "confidence-id");
+    const char *name;
+    trio t;
+    open_trio(&t);
+    double tau = json_number_value(json_object_get(whole_id, "tau"));
+    assert_true(fabs(tau - 1) > 1e-3);
+    assert_true(fabs(temperature(&t.fine, confidence(&t.pre)) / tau - 1) < 1e-4);
+    check_layers(&t, json_object_get(json_object_get(balance, "layer-confidence-id"), "alphas"),
+                 tau);
+    json_object_foreach((json_t *)balance, name, entry)
+    {
+        const json_t *alpha = json_object_get(entry, "alpha");
+        double own = json_number_value(json_object_get(entry, "tau"));
+        if (strcmp(name, "confidence-root-id") == 0)
+            assert_true(fabs(own - sqrt(tau)) < 1e-9);
+        if (alpha)
+            assert_true(fabs(json_number_value(alpha) - 1 / (1 + own)) < 1e-12);
+        else
+            assert_int_equal(json_object_size(json_object_get(entry, "alphas")), SHIFT_LAYERS);
+        mix_tensors(&t, alpha ? alpha : json_object_get(entry, "alphas"));
+        for (size_t s = 0; s < SHIFT_SETS; s++)
+            assert_true(fabs(accuracy(&t.mixed, s) - at(json_object_get(entry, "accuracy"), s)) <
+                        1e-9);
+    }
+    close_trio(&t);
     json_decref(unit);
 }
 
@@ -429,15 +572,13 @@ static void test_plans(void **state)
 {
     (void)state;
     bang_lab_options options = BANG_LAB_OPTIONS_INIT;
-    bang_mnist mnist;
-    make_digits(&mnist);
-    shift_plan plan = shift_plan_make(&options, &mnist);
+    shift_plan plan = shift_plan_make(&options, &digits);
     assert_int_equal(plan.seeds, 2);
     assert_int_equal(plan.method_count, 7);
     assert_int_equal(plan.grid_count, 6);
     assert_int_equal(plan.tune, 60); /* no more than there are */
     options.full = 1;
-    plan = shift_plan_make(&options, &mnist);
+    plan = shift_plan_make(&options, &digits);
     assert_int_equal(plan.seeds, 6);
     assert_int_equal(plan.method_count, 17);
     assert_int_equal(plan.grid_count, 48);
@@ -445,17 +586,17 @@ static void test_plans(void **state)
     shift_recipe_grid(&recipe, &plan, &plan.grid[1], 0);
     assert_int_equal(recipe.train.schedule, BANG_STEP);
     assert_int_equal(recipe.train.step_every, 64); /* thirds of 200 less 10 of warm-up */
-    bang_mnist_release(&mnist);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_models_kept),   cmocka_unit_test(test_contrasts),
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_other_options), cmocka_unit_test(test_mix),
-        cmocka_unit_test(test_plans),         cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_models_kept), cmocka_unit_test(test_contrasts),
+        cmocka_unit_test(test_record),      cmocka_unit_test(test_models),
+        cmocka_unit_test(test_balance),     cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_mix),         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_maps),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
