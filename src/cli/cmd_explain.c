@@ -1,277 +1,183 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bang/base/file.h"
-#include "bang/data/color.h"
-#include "bang/explain/heat.h"
-#include "bang/explain/occlusion.h"
-#include "bang/store/png.h"
-#include "networks.h"
-
-typedef struct request {
-    networks models;
-    const char *data, *output, *grid;
-    int64_t count;
-    size_t rows, columns;
-    int csv;
-    bang_dataset set;
-    size_t images;
-    uint8_t *masks; /* (2, rows, columns): the digit, all but the digit; NULL for other images */
-    bang_occlusion result;
-} request;
+#include "explain.h"
 
 static const char summary[] =
-    "occlusion: makes one cell of a grid over the images black after the other and measures\n"
-    "how far the output of the true class moves (mean over the images) and what accuracy is\n"
-    "left; of each network, and of the mean of their logits. The PNG shows a heat map of\n"
-    "each side by side on one scale, the CSV has the numbers. DATA is a folder with\n"
-    "images.npy and labels.npy, or a name as bang data list shows them.";
+    "Shows which parts of a picture networks use. Maps of ViTs and CLIPs, models side by side\n"
+    "on the same pictures:\n"
+    "\n"
+    "gradcam    what patches hold at the first norm of the last block, weighted by the mean\n"
+    "           gradient of a class's output (Grad-CAM as it is done for ViTs)\n"
+    "hirescam   the same of every block, each patch weighted by its own gradient, added up:\n"
+    "           also right where a network, as small ones do, decides before its last block\n"
+    "gradients  how fast a class's output changes with each pixel\n"
+    "rollout    whence the class token's attention comes, through all blocks; of no class\n"
+    "\n"
+    "The PNG has a row for each picture and a column for each model; the CSV a line for each\n"
+    "picture, model and patch (gradients: means over patches); --html writes a page. All\n"
+    "print how many patches a map spreads over, the effective number (sum a)^2 / sum a^2, and\n"
+    "how alike the maps of two models are. Pictures are taken class by class in turn, or as\n"
+    "--samples or --group say: FFT are those that the first two models get wrong and the\n"
+    "third right.\n"
+    "\n"
+    "occlusion  makes one cell of a grid over the images black after the other and measures\n"
+    "           how far the output of the true class moves (mean over the images) and what\n"
+    "           accuracy is left; of each network, perceptrons or transformers, and of the\n"
+    "           mean of their logits. The PNG shows a heat map of each side by side on one\n"
+    "           scale, the CSV has the numbers\n"
+    "\n"
+    "DATA is as bang predict reads it; pictures may also stand alone.";
 
 static const char example[] =
+    "  bang explain gradcam --model pre.safetensors --model fine.safetensors \\\n"
+    "      --model avg.safetensors --data photos --group FFT -o maps.png --html maps.html\n"
+    "  bang explain hirescam --model fine.safetensors --class dog dog.jpg -o dog.png\n"
     "  bang explain occlusion --model a.safetensors --model b.safetensors --data "
     "multicolor:split=test -o map.png\n";
 
-static void read_grid(cli *c, request *r)
+/* One of the methods, or -1 with a problem. */
+static int read_method(cli *c, explain_request *r)
 {
-    const char *cross = strchr(r->grid, 'x');
+    static const struct {
+        const char *name, *title;
+        int occlusion;
+        bang_saliency_kind kind;
+    } methods[] = {
+        {"gradcam", "Grad-CAM", 0, BANG_GRADCAM},
+        {"hirescam", "HiResCAM", 0, BANG_HIRESCAM},
+        {"gradients", "Input gradients", 0, BANG_INPUT_GRADIENT},
+        {"rollout", "Attention rollout", 0, BANG_ROLLOUT},
+        {"occlusion", "Occlusion", 1, BANG_GRADCAM},
+    };
+    const char *what = c->operand_count ? c->operands[0] : NULL;
+    for (size_t i = 0; what && i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(what, methods[i].name) == 0) {
+            r->title = methods[i].title;
+            r->occlusion = methods[i].occlusion;
+            r->kind = methods[i].kind;
+            return 0;
+        }
+    if (what)
+        cli_problem(c, "%.80s: unknown: choose gradcam, hirescam, gradients, rollout or occlusion",
+                    what);
+    else
+        cli_problem(c, "no method named: write bang explain gradcam, hirescam, gradients, rollout "
+                       "or occlusion");
+    return -1;
+}
+
+static void read_grid(cli *c, explain_request *r)
+{
+    const char *grid = r->grid ? r->grid : "6x6", *cross = strchr(grid, 'x');
     char first[24] = {0};
     int64_t rows = 0, columns = 0;
-    size_t size = cross ? (size_t)(cross - r->grid) : 0;
+    size_t size = cross ? (size_t)(cross - grid) : 0;
     if (size < sizeof first)
-        memcpy(first, r->grid, size);
+        memcpy(first, grid, size);
     if (!cross || bang_text_to_int64(&rows, first) < 0 ||
         bang_text_to_int64(&columns, cross + 1) < 0 || rows < 1 || columns < 1 || rows > 4096 ||
         columns > 4096)
-        cli_problem(c, "--grid %.40s: is no grid: write rows and columns such as 6x6", r->grid);
-    r->rows = (size_t)rows;
-    r->columns = (size_t)columns;
+        cli_problem(c, "--grid %.40s: is no grid: write rows and columns such as 6x6", grid);
+    r->grid_rows = (size_t)rows;
+    r->grid_columns = (size_t)columns;
 }
 
-static void check_request(cli *c, request *r)
+/* Options that the method does not know. */
+static void check_method(cli *c, const explain_request *r)
 {
-    const char *what = c->operand_count ? c->operands[0] : NULL;
-    if (!what)
-        cli_problem(c, "no method named: write bang explain occlusion");
-    else if (strcmp(what, "gradcam") == 0)
-        cli_problem(c, "gradcam: not in this version: take occlusion");
-    else if (strcmp(what, "occlusion") != 0)
-        cli_problem(c, "%.80s: unknown: choose occlusion", what);
-    for (size_t i = 1; i < c->operand_count; i++)
-        cli_problem(c, "%.80s: unexpected: a network is named with --model", c->operands[i]);
-    networks_check(c, &r->models);
-    read_grid(c, r);
-    if (!r->data)
-        cli_problem(c, "--data: missing: name a folder or a data set with --data DATA");
-    if (r->count < 1)
-        cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
+    const struct {
+        const char *name;
+        int given, of_occlusion;
+    } options[] = {
+        {"grid", r->grid != NULL, 1},       {"class", r->class_text != NULL, 0},
+        {"samples", r->samples != NULL, 0}, {"group", r->group != NULL, 0},
+        {"by", r->by != NULL, 0},           {"rows", r->rows != 0, 0},
+        {"html", r->html != NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given && options[i].of_occlusion != r->occlusion)
+            cli_problem(c, "--%s: is no option of %s: leave it out", options[i].name,
+                        c->operands[0]);
+    if (!r->occlusion && r->kind == BANG_ROLLOUT && r->class_text)
+        cli_problem(c, "--class: attention rollout knows no class: leave it out");
+}
+
+static void check_output_file(cli *c, explain_request *r)
+{
     r->csv = r->output && bang_text_ends_with(r->output, ".csv");
-    if (!r->output)
+    if (!r->output && (!r->html || r->occlusion))
         cli_problem(c, "--output: missing: say where to write with -o FILE.png or FILE.csv");
-    else if (!r->csv && !bang_text_ends_with(r->output, ".png"))
+    else if (r->output && !r->csv && !bang_text_ends_with(r->output, ".png"))
         cli_problem(c, "--output %.200s: unknown kind: end it in .png or .csv", r->output);
-    else
+    else if (r->output)
         check_output(c, "output", r->output);
+    if (r->html && r->output && same_file(r->html, r->output))
+        cli_problem(c, "--html %.200s: is the output too: name another file", r->html);
+    else if (r->html)
+        check_output(c, "html", r->html);
 }
 
-/* The digit and its surroundings, where images are laid out as the colour sets. */
-static int make_masks(request *r, bang_error *err)
+static void check_request(cli *c, explain_request *r)
 {
-    const bang_array *a = &r->set.inputs;
-    enum { CELLS = BANG_COLOR_SIDE / BANG_COLOR_CELL };
-    if (a->rank != 4 || a->shape[1] != BANG_COLOR_SIDE || a->shape[2] != BANG_COLOR_SIDE ||
-        a->shape[3] != 3 || r->rows != CELLS || r->columns != CELLS)
-        return 0;
-    r->masks = calloc(2, CELLS * CELLS);
-    if (!r->masks)
-        return bang_fail_memory(err);
-    memset(r->masks, 1, CELLS * CELLS);
-    for (int patch = 0; patch < BANG_COLOR_PATCHES; patch++) {
-        int row, column;
-        bang_color_cell(patch, &row, &column);
-        r->masks[row * CELLS + column] = 0;
-        r->masks[(CELLS + row) * CELLS + column] = 1;
-    }
-    return 0;
-}
-
-static const char *member_name(const request *r, size_t member)
-{
-    return member < r->models.count ? r->models.paths[member] : "ensemble";
-}
-
-static double accuracy_without(const request *r, size_t member, size_t mask)
-{
-    return r->result.accuracy[member * (r->result.masks + 1) + mask];
-}
-
-static void add_csv_name(bang_text *csv, const char *name)
-{
-    if (!strpbrk(name, ",\"\n\r")) {
-        bang_text_add(csv, "%s", name);
-        return;
-    }
-    bang_text_add(csv, "\"");
-    for (; *name; name++)
-        bang_text_add(csv, *name == '"' ? "\"%c" : "%c", *name);
-    bang_text_add(csv, "\"");
-}
-
-static int write_csv(const request *r, bang_error *err)
-{
-    bang_text csv = {0};
-    bang_text_add(&csv, "member,row,column,change,accuracy_without\n");
-    for (size_t m = 0; m < r->result.members; m++)
-        for (size_t i = 0; i < r->rows * r->columns; i++) {
-            add_csv_name(&csv, member_name(r, m));
-            bang_text_add(&csv, ",%zu,%zu,%.17g,%.17g\n", i / r->columns, i % r->columns,
-                          bang_occlusion_change(&r->result, m, i), accuracy_without(r, m, i));
-        }
-    int rc = csv.failed ? bang_fail_memory(err) : bang_file_put(r->output, csv.data, csv.size, err);
-    bang_text_release(&csv);
-    return rc;
-}
-
-static int write_png(const request *r, bang_error *err)
-{
-    size_t cells = r->rows * r->columns, members = r->result.members;
-    bang_array picture = {0};
-    double *amount = calloc(members * cells, sizeof *amount);
-    int rc = amount ? 0 : bang_fail_memory(err);
-    for (size_t i = 0; rc == 0 && i < members * cells; i++)
-        amount[i] = bang_occlusion_change(&r->result, i / cells, i % cells);
+    predict_request *p = &r->from;
+    bang_activation activation;
+    int rc = read_method(c, r);
+    if (p->count == 0)
+        cli_problem(c, "--model: missing: name a network with --model FILE");
+    if (p->activation && bang_activation_find(&activation, p->activation) < 0)
+        cli_problem(c, "--activation %.40s: unknown: choose relu, gelu or tanh", p->activation);
+    predict_check_sources(c, p, 1);
     if (rc == 0)
-        rc = bang_heat_draw(&picture, amount, members, r->rows, r->columns, err);
-    if (rc == 0)
-        rc = bang_png_write(r->output, picture.data, picture.shape[1], picture.shape[0], 3, err);
-    bang_array_release(&picture);
-    free(amount);
-    return rc;
+        check_method(c, r);
+    read_grid(c, r);
+    explain_choice_check(c, r);
+    if (r->count < 0)
+        cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
+    if (r->rows < 0 || r->rows > 1 << 12)
+        cli_problem(c, "--rows %lld: must be 1 to %d", (long long)r->rows, 1 << 12);
+    picture_options_check(c, &p->pictures);
+    check_output_file(c, r);
+    p->output = r->output ? r->output : r->html; /* there is one, whatever the labels are */
 }
 
-static json_t *member_json(const request *r, size_t m)
+/* As cli_read_whole, of numbers from 1 on: 0 is what nobody typed. */
+static int read_positive(void *target, const char *value, bang_error *err)
 {
-    size_t cells = r->rows * r->columns;
-    json_t *change = json_array(), *accuracy = json_array();
-    for (size_t row = 0; row < r->rows; row++) {
-        json_t *changes = json_array(), *accuracies = json_array();
-        for (size_t i = row * r->columns; i < (row + 1) * r->columns; i++) {
-            json_array_append_new(changes,
-                                  bang_json_number(bang_occlusion_change(&r->result, m, i)));
-            json_array_append_new(accuracies, bang_json_number(accuracy_without(r, m, i)));
-        }
-        json_array_append_new(change, changes);
-        json_array_append_new(accuracy, accuracies);
-    }
-    json_t *out = json_pack("{ss so so so so}", "name", member_name(r, m), "accuracy",
-                            bang_json_number(accuracy_without(r, m, r->result.masks)), "effective",
-                            bang_json_number(bang_occlusion_effective_cells(&r->result, m, cells)),
-                            "change", change, "accuracy_without", accuracy);
-    if (r->masks) {
-        json_object_set_new(out, "without_digit", bang_json_number(accuracy_without(r, m, cells)));
-        json_object_set_new(out, "without_border",
-                            bang_json_number(accuracy_without(r, m, cells + 1)));
-    }
-    return out;
-}
-
-static int print_json(const cli *c, const request *r)
-{
-    size_t cells = r->rows * r->columns;
-    json_t *members = json_array(), *shared = json_array();
-    for (size_t m = 0; m < r->result.members; m++) {
-        json_t *row = json_array();
-        for (size_t other = 0; other < r->result.members; other++)
-            json_array_append_new(
-                row, bang_json_number(bang_occlusion_shared_cells(&r->result, m, other, cells)));
-        json_array_append_new(shared, row);
-        json_array_append_new(members, member_json(r, m));
-    }
-    return cli_print_json(c, json_pack("{s[II] sI so so ss}", "grid", (json_int_t)r->rows,
-                                       (json_int_t)r->columns, "images", (json_int_t)r->images,
-                                       "members", members, "shared", shared, "output", r->output));
-}
-
-static void print_table(const request *r)
-{
-    size_t cells = r->rows * r->columns;
-    printf("%zu images, %zu x %zu cells\n\n", r->images, r->rows, r->columns);
-    printf(" accuracy  %sin use  largest change     network\n",
-           r->masks ? "no digit  no border  cells " : "cells ");
-    for (size_t m = 0; m < r->result.members; m++) {
-        size_t best = 0;
-        for (size_t i = 1; i < cells; i++)
-            if (bang_occlusion_change(&r->result, m, i) >
-                bang_occlusion_change(&r->result, m, best))
-                best = i;
-        printf("%7.2f %%", 100 * accuracy_without(r, m, r->result.masks));
-        if (r->masks)
-            printf("%8.2f %%%9.2f %%", 100 * accuracy_without(r, m, cells),
-                   100 * accuracy_without(r, m, cells + 1));
-        char place[48];
-        snprintf(place, sizeof place, "(%zu, %zu)", best / r->columns, best % r->columns);
-        printf("%14.1f  %-8.3g %-9s %s\n", bang_occlusion_effective_cells(&r->result, m, cells),
-               bang_occlusion_change(&r->result, m, best), place, member_name(r, m));
-    }
-    printf("\n%s\n", r->output);
-}
-
-static int occlude(request *r, bang_error *err)
-{
-    const networks *n = &r->models;
-    bang_array images = r->set.inputs; /* the first of them, borrowed */
-    r->images = (uint64_t)r->count < r->set.count ? (size_t)r->count : r->set.count;
-    images.shape[0] = r->images;
-    images.count = r->images * r->set.width;
-    const bang_mlp **mlps = calloc(n->count, sizeof(const bang_mlp *));
-    int rc = mlps ? make_masks(r, err) : bang_fail_memory(err);
-    for (size_t i = 0; rc == 0 && i < n->count; i++)
-        mlps[i] = &n->mlps[i];
-    bang_occlusion_grid grid = {r->rows, r->columns, r->masks ? 2 : 0, r->masks};
-    if (rc == 0)
-        rc = bang_occlusion_run(&r->result, mlps, n->count, &images, r->set.labels.data, &grid,
-                                cli_cancel(), err);
-    free(mlps);
-    if (rc == 0)
-        rc = r->csv ? write_csv(r, err) : write_png(r, err);
-    return rc;
-}
-
-static int explain(cli *c, request *r)
-{
-    bang_error err = {0};
-    int status = networks_load(c, &r->models);
-    int rc = bang_dataset_open(&r->set, r->data, &err);
-    if (status != CLI_DONE) {
-        if (rc < 0)
-            cli_fail(c, &err);
-        return status;
-    }
-    if (rc == 0) {
-        networks_fit(c, &r->models, &r->set, r->data);
-        if (cli_usage_failed(c))
-            return CLI_USAGE;
-        rc = occlude(r, &err);
-    }
-    if (rc < 0)
-        return cli_fail(c, &err);
-    if (c->json)
-        return print_json(c, r);
-    if (!c->quiet)
-        print_table(r);
-    return CLI_DONE;
+    int64_t *number = target;
+    int rc = cli_read_whole(number, value, err);
+    return rc == 0 && *number < 1 ? bang_fail(err, BANG_EUSAGE, "must be 1 or more") : rc;
 }
 
 int cmd_explain(int argc, char **argv)
 {
-    request r = {.grid = "6x6", .count = 1000};
+    explain_request r = {
+        .from = {.ensemble = "logits", .pictures = PICTURE_OPTIONS_INIT, .option = "--model "}};
     cli_option options[] = {
-        NETWORK_OPTIONS(&r.models),
-        {"data", 'd', "DATA", "a folder or a named data set, of images", cli_read_text, &r.data},
-        {"grid", 0, "RxC", "rows and columns of cells; they divide the image (6x6)", cli_read_text,
-         &r.grid},
-        {"count", 0, "N", "images, from the first on (1000)", cli_read_whole, &r.count},
+        {"model", 'm', "FILE", "a network, any checkpoint; several side by side",
+         predict_read_model, &r.from},
+        {"head", 0, "FILE", "of the model before it; before all: of each", predict_read_head,
+         &r.from},
+        {"data", 'd', "DATA", "a folder, a CSV, a named data set, or a picture",
+         predict_read_source, &r.from},
+        {"count", 0, "N", "pictures (8; of occlusion 1000, with ViTs 32)", read_positive, &r.count},
+        {"class", 0, "WHICH", "predicted, label, a number or name (predicted)", cli_read_text,
+         &r.class_text},
+        {"samples", 0, "LIST", "these pictures of the data, from 0 on: 3,7,10-12", cli_read_text,
+         &r.samples},
+        {"group", 0, "LETTERS", "only those the models get right (T), wrong (F): FFT",
+         cli_read_text, &r.group},
+        {"by", 0, "HOW", "taken by class in turn, or in order (class)", cli_read_text, &r.by},
+        {"rows", 0, "N", "pictures on the sheet and the page at most (16)", read_positive, &r.rows},
+        {"grid", 0, "RxC", "occlusion's cells; they divide the image (6x6; ViTs 7x7)",
+         cli_read_text, &r.grid},
         {"output", 'o', "FILE", "where to write, .png or .csv", cli_read_text, &r.output},
+        {"html", 0, "FILE", "a page with pictures and numbers", cli_read_text, &r.html},
+        {"classes", 0, "FILE", "what outputs are called: a NAME, or CLASS<TAB>NAME a line",
+         cli_read_text, &r.from.classes},
+        PICTURE_OPTIONS(&r.from.pictures),
+        {"activation", 0, "NAME", "of perceptrons: relu, gelu or tanh (the file's)", cli_read_text,
+         &r.from.activation},
         {0},
     };
     cli c;
@@ -280,16 +186,16 @@ int cmd_explain(int argc, char **argv)
     cli_parse(&c, options, argc, argv, 2);
     int status = CLI_DONE;
     if (c.help) {
-        cli_print_help("explain", "occlusion --model FILE ... --data DATA -o FILE.png|FILE.csv",
+        cli_print_help("explain",
+                       "METHOD --model FILE ... --data DATA -o FILE.png|FILE.csv [PICTURE ...]",
                        summary, options, example);
     } else {
         check_request(&c, &r);
-        status = cli_usage_failed(&c) ? CLI_USAGE : explain(&c, &r);
+        status = cli_usage_failed(&c) ? CLI_USAGE
+                 : r.occlusion        ? explain_occlusion(&c, &r)
+                                      : explain_maps(&c, &r);
     }
-    bang_occlusion_release(&r.result);
-    free(r.masks);
-    bang_dataset_release(&r.set);
-    networks_release(&r.models);
+    predict_release(&r.from);
     cli_release(&c);
     return status;
 }

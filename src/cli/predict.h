@@ -65,6 +65,9 @@ int predict_read_source(void *target, const char *value, bang_error *err);
  * failure. */
 int predict_load_model(predict_model *m, const predict_request *r, bang_error *err);
 void predict_model_release(predict_model *m);
+/* Adds the operands from the first on, which are pictures, to the sources, and says through c
+ * what is wrong with either. */
+void predict_check_sources(cli *c, predict_request *r, size_t first);
 /* Opens models, data and map; what fails is said on stderr, each in its line. Returns
  * an exit status. */
 int predict_load(cli *c, predict_request *r);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bang/model/layout.h"
@@ -40,6 +42,50 @@ int predict_read_source(void *target, const char *value, bang_error *err)
     r->sources = sources;
     r->sources[r->source_count++] = value;
     return 0;
+}
+
+static int is_picture(const char *path)
+{
+    struct stat info;
+    size_t size = strlen(path);
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode) &&
+           (size < 4 || strcasecmp(path + size - 4, ".csv") != 0);
+}
+
+static int is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+void predict_check_sources(cli *c, predict_request *r, size_t first)
+{
+    bang_error err = {0};
+    size_t named = r->source_count, pictures = 0;
+    int alone = 1; /* no data set is named */
+    for (size_t i = 0; i < named; i++)
+        alone = alone && is_picture(r->sources[i]);
+    for (size_t i = first; i < c->operand_count; i++) {
+        const char *operand = c->operands[i];
+        /* that a picture is not there is said when it is opened */
+        if (!is_picture(operand) && (is_there(operand) || !alone))
+            cli_problem(c,
+                        "%.80s: %s: a network is named with --model, data with --data; only "
+                        "pictures stand alone",
+                        operand, is_there(operand) ? "unexpected" : "does not exist");
+        else if (predict_read_source(r, operand, &err) < 0)
+            cli_problem(c, "%s", err.message);
+    }
+    for (size_t i = 0; i < r->source_count; i++)
+        pictures += is_picture(r->sources[i]) || (i >= named && !is_there(r->sources[i]));
+    for (size_t i = 0; r->source_count > 1 && i < named; i++)
+        if (!is_picture(r->sources[i]))
+            cli_problem(c, "--data %.200s: is no picture: of several each must be one",
+                        r->sources[i]);
+    /* features are for programs */
+    r->single = pictures > 0 && pictures == r->source_count && !r->features;
+    if (r->source_count == 0 && c->operand_count <= first)
+        cli_problem(c, "--data: missing: name a folder, a data set or pictures with --data DATA");
 }
 
 const char *predict_source(const predict_request *r)

@@ -5,7 +5,8 @@
 #include <string.h>
 
 typedef struct job {
-    const bang_mlp *const *models;
+    const bang_mlp *const *models;          /* or NULL: */
+    const bang_occlusion_network *networks; /* of any kind */
     size_t model_count, classes;
     const bang_array *images;
     const int64_t *labels;
@@ -63,7 +64,11 @@ static int check(const job *j, bang_error *err)
     if (g->mask_count > 0 && !g->masks)
         return bang_fail(err, BANG_EUSAGE, "grid: %zu masks are announced, none is given",
                          g->mask_count);
-    for (size_t m = 0; m < j->model_count; m++) {
+    for (size_t m = 0; j->networks && m < j->model_count; m++)
+        if (j->networks[m].classes != j->classes)
+            return bang_fail(err, BANG_EUSAGE, "models: %zu and %zu outputs: they must agree",
+                             j->classes, j->networks[m].classes);
+    for (size_t m = 0; j->models && m < j->model_count; m++) {
         const bang_mlp *model = j->models[m];
         if (model->width[model->layers] != j->classes)
             return bang_fail(err, BANG_EUSAGE, "models: %zu and %zu outputs: they must agree",
@@ -100,6 +105,8 @@ static int allocate(job *j, bang_error *err)
 /* Columns that stay equal under every mask; networks that read those. */
 static int reduce(job *j, bang_cancel *cancel, bang_error *err)
 {
+    if (j->networks)
+        return 0;
     int rc = bang_columns_init(&j->columns, j->images->count / image_count(j), err);
     for (size_t s = 0; s <= j->out->masks && rc == 0; s++) {
         cover(j, s);
@@ -114,19 +121,36 @@ static int reduce(job *j, bang_cancel *cancel, bang_error *err)
     return rc;
 }
 
+static float *logits_of(const job *j, size_t model, size_t set)
+{
+    return j->logits + (model * (j->out->masks + 1) + set) * image_count(j) * j->classes;
+}
+
+static int predict_networks(job *j, size_t set, bang_error *err)
+{
+    int rc = 0;
+    for (size_t m = 0; m < j->model_count && rc == 0; m++)
+        rc = j->networks[m].score(j->networks[m].context, logits_of(j, m, set), &j->covered, err);
+    return rc;
+}
+
+static int predict_mlps(job *j, size_t set, bang_error *err)
+{
+    bang_rows rows;
+    int rc = bang_rows_init(&rows, &j->columns, &j->covered, err);
+    for (size_t m = 0; m < j->model_count && rc == 0; m++)
+        rc = bang_mlp_predict(logits_of(j, m, set), &j->reduced[m], &rows, 0, image_count(j), err);
+    bang_rows_release(&rows);
+    return rc;
+}
+
 /* One mask at a time, so that only one copy of the images is there. */
 static int predict(job *j, bang_cancel *cancel, bang_error *err)
 {
-    size_t n = image_count(j), sets = j->out->masks + 1;
     int rc = 0;
-    for (size_t s = 0; s < sets && rc == 0; s++) {
-        bang_rows rows;
+    for (size_t s = 0; s <= j->out->masks && rc == 0; s++) {
         cover(j, s);
-        rc = bang_rows_init(&rows, &j->columns, &j->covered, err);
-        for (size_t m = 0; m < j->model_count && rc == 0; m++)
-            rc = bang_mlp_predict(j->logits + (m * sets + s) * n * j->classes, &j->reduced[m],
-                                  &rows, 0, n, err);
-        bang_rows_release(&rows);
+        rc = j->networks ? predict_networks(j, s, err) : predict_mlps(j, s, err);
         if (rc == 0 && bang_cancelled(cancel))
             rc = bang_fail(err, BANG_ECANCELLED, "stopped");
     }
@@ -167,39 +191,63 @@ static void measure(job *j, size_t member)
     }
 }
 
+static int run(bang_occlusion *out, job *j, bang_cancel *cancel, bang_error *err)
+{
+    int rc = check(j, err);
+    if (rc < 0)
+        return rc;
+    *out = (bang_occlusion){.members = j->model_count + (j->model_count > 1),
+                            .masks = j->grid->rows * j->grid->columns + j->grid->mask_count,
+                            .classes = j->classes};
+    j->out = out;
+    rc = allocate(j, err);
+    if (rc == 0)
+        rc = reduce(j, cancel, err);
+    if (rc == 0)
+        rc = predict(j, cancel, err);
+    for (size_t m = 0; m < out->members && rc == 0; m++)
+        measure(j, m);
+    for (size_t m = 0; j->reduced && m < j->model_count; m++)
+        bang_mlp_release(&j->reduced[m]);
+    free(j->reduced);
+    free(j->logits);
+    bang_columns_release(&j->columns);
+    bang_array_release(&j->covered);
+    if (rc < 0)
+        bang_occlusion_release(out);
+    return rc;
+}
+
+static int fail_without_model(bang_error *err)
+{
+    return bang_fail(err, BANG_EUSAGE, "occlusion: no model: give at least one");
+}
+
 int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_t model_count,
                        const bang_array *images, const int64_t *labels,
                        const bang_occlusion_grid *grid, bang_cancel *cancel, bang_error *err)
 {
     *out = (bang_occlusion){0};
     if (model_count == 0)
-        return bang_fail(err, BANG_EUSAGE, "occlusion: no model: give at least one");
+        return fail_without_model(err);
     job j = {.models = models, .model_count = model_count, .images = images, .labels = labels};
     j.grid = grid;
-    j.out = out;
     j.classes = models[0]->width[models[0]->layers];
-    int rc = check(&j, err);
-    if (rc < 0)
-        return rc;
-    *out = (bang_occlusion){.members = model_count + (model_count > 1),
-                            .masks = grid->rows * grid->columns + grid->mask_count,
-                            .classes = j.classes};
-    rc = allocate(&j, err);
-    if (rc == 0)
-        rc = reduce(&j, cancel, err);
-    if (rc == 0)
-        rc = predict(&j, cancel, err);
-    for (size_t m = 0; m < out->members && rc == 0; m++)
-        measure(&j, m);
-    for (size_t m = 0; j.reduced && m < model_count; m++)
-        bang_mlp_release(&j.reduced[m]);
-    free(j.reduced);
-    free(j.logits);
-    bang_columns_release(&j.columns);
-    bang_array_release(&j.covered);
-    if (rc < 0)
-        bang_occlusion_release(out);
-    return rc;
+    return run(out, &j, cancel, err);
+}
+
+int bang_occlusion_run_networks(bang_occlusion *out, const bang_occlusion_network *networks,
+                                size_t count, const bang_array *images, const int64_t *labels,
+                                const bang_occlusion_grid *grid, bang_cancel *cancel,
+                                bang_error *err)
+{
+    *out = (bang_occlusion){0};
+    if (count == 0)
+        return fail_without_model(err);
+    job j = {.networks = networks, .model_count = count, .images = images, .labels = labels};
+    j.grid = grid;
+    j.classes = networks[0].classes;
+    return run(out, &j, cancel, err);
 }
 
 void bang_occlusion_release(bang_occlusion *occlusion)

@@ -11,7 +11,7 @@ enum {
     LEAST = 168, /* pixels that a small picture is enlarged to, about */
     MOST = 256,  /* that a large one is reduced to, at most */
     LINE = LETTERS_HEIGHT + 4,
-    BAR = 12, /* height of the scale at the foot */
+    BAR = 14, /* height of the scale at the foot */
     LARGEST = 1 << 15,
     INK = 34,
     PALE = 110, /* greys */
@@ -108,7 +108,7 @@ static void lay_over(double rgb[3], double share)
     double grey = .3 * rgb[0] + .59 * rgb[1] + .11 * rgb[2], weight = .3 + .4 * share;
     bang_overlay_color(heat, share);
     for (int k = 0; k < 3; k++)
-        rgb[k] = (1 - weight) * grey * (.75 + .25 * share) + weight * heat[k];
+        rgb[k] = (1 - weight) * grey * (.65 + .25 * share) + weight * heat[k];
 }
 
 static int draw_tile(const plan *p, const bang_overlay_tile *tile, size_t left, size_t top,
@@ -147,17 +147,19 @@ static void draw_caption(const plan *p, const char *caption, size_t left, size_t
         bang_letters_draw(&p->canvas, second + 1, left, top + LINE, p->edge, PALE);
 }
 
+/* none [dark .. light] most */
 static void draw_scale(const plan *p)
 {
-    size_t width = p->edge, top = p->canvas.height - GAP - BAR, left = GAP + p->edge + GAP;
-    if (p->sheet->columns == 1)
-        left = GAP;
-    for (size_t x = 0; x < width; x++)
+    static const char none[] = "none", most[] = "most";
+    size_t left = GAP + bang_letters_width(none) + GAP / 2,
+           right = GAP + p->edge - bang_letters_width(most) - GAP / 2,
+           top = p->canvas.height - GAP - BAR;
+    for (size_t x = left; x < right; x++)
         for (size_t y = 0; y < BAR; y++)
-            bang_overlay_color(p->canvas.pixels + 3 * ((top + y) * p->canvas.width + left + x),
-                               ((double)x + .5) / (double)width);
-    if (p->sheet->columns > 1)
-        bang_letters_draw(&p->canvas, "none .. most of a map", GAP, top - 2, p->edge, PALE);
+            bang_overlay_color(p->canvas.pixels + 3 * ((top + y) * p->canvas.width + x),
+                               ((double)(x - left) + .5) / (double)(right - left));
+    bang_letters_draw(&p->canvas, none, GAP, top, p->edge, PALE);
+    bang_letters_draw(&p->canvas, most, right + GAP / 2, top, p->edge, PALE);
 }
 
 /* 0, 1 or 2: as many as the longest caption of the sheet. */

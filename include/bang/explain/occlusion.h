@@ -40,6 +40,17 @@ typedef struct bang_occlusion {
 int bang_occlusion_run(bang_occlusion *out, const bang_mlp *const *models, size_t model_count,
                        const bang_array *images, const int64_t *labels,
                        const bang_occlusion_grid *grid, bang_cancel *cancel, bang_error *err);
+/* The same for networks of any kind. */
+typedef struct bang_occlusion_network {
+    size_t classes;
+    /* logits (n, classes) of images, of the shape and type that were given. */
+    int (*score)(void *context, float *logits, const bang_array *images, bang_error *err);
+    void *context;
+} bang_occlusion_network;
+int bang_occlusion_run_networks(bang_occlusion *out, const bang_occlusion_network *networks,
+                                size_t count, const bang_array *images, const int64_t *labels,
+                                const bang_occlusion_grid *grid, bang_cancel *cancel,
+                                bang_error *err);
 void bang_occlusion_release(bang_occlusion *occlusion);
 
 /* The change over all images. */

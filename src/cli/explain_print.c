@@ -1,0 +1,285 @@
+/* bang explain: what maps of transformers show, in numbers. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bang/base/file.h"
+#include "explain.h"
+
+double explain_mean(const double *values, size_t count, double *error)
+{
+    double sum = 0, squares = 0, n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        sum += values[i];
+        n++;
+    }
+    double mean = n > 0 ? sum / n : NAN;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i]))
+            squares += (values[i] - mean) * (values[i] - mean);
+    if (error)
+        *error = n > 1 ? sqrt(squares / (n - 1) / n) : NAN;
+    return mean;
+}
+
+explain_pair explain_compare(const explain_result *result, size_t a, size_t b)
+{
+    const explain_member *x = &result->members[a], *y = &result->members[b];
+    double correlation = 0, overlap = 0, correlated = 0, overlapped = 0;
+    size_t cells = x->cells * x->cells;
+    if (x->cells != y->cells)
+        return (explain_pair){NAN, NAN};
+    for (size_t i = 0; i < result->count; i++) {
+        double r = bang_saliency_correlation(x->patches + i * cells, y->patches + i * cells, cells);
+        double o = bang_saliency_overlap(x->patches + i * cells, y->patches + i * cells, cells);
+        correlation += isfinite(r) ? r : 0;
+        correlated += isfinite(r);
+        overlap += isfinite(o) ? o : 0;
+        overlapped += isfinite(o);
+    }
+    return (explain_pair){correlated > 0 ? correlation / correlated : NAN,
+                          overlapped > 0 ? overlap / overlapped : NAN};
+}
+
+int64_t explain_label(const explain_result *result, size_t picture)
+{
+    const predict_request *p = &result->request->from;
+    return p->match == PREDICT_NO_MATCH ? -1 : p->set.labels[result->choice.index[picture]];
+}
+
+int explain_is_right(const explain_result *result, size_t member, size_t picture)
+{
+    int64_t label = explain_label(result, picture);
+    return label < 0 ? -1 : result->members[member].predicted[picture] == (uint64_t)label;
+}
+
+void explain_class(char *out, size_t size, const explain_result *result, int64_t class)
+{
+    const predict_request *p = &result->request->from;
+    const char *name = class >= 0 ? predict_class_name(p, (size_t) class) : NULL;
+    if (!name && class >= 0 && p->match == PREDICT_BY_ORDER && (size_t) class < p->set.classes)
+        name = p->set.class_names[class];
+    if (name)
+        snprintf(out, size, "%s", name);
+    else if (class >= 0)
+        snprintf(out, size, "class %lld", (long long)class);
+    else
+        snprintf(out, size, "?");
+    bang_text_flatten(out);
+}
+
+void explain_name(char *out, size_t size, const explain_result *result, size_t picture)
+{
+    const bang_images *set = &result->request->from.set;
+    uint32_t index = result->choice.index[picture];
+    const char *path = set->paths ? set->paths[index] : NULL,
+               *slash = path ? strrchr(path, '/') : NULL;
+    if (path)
+        snprintf(out, size, "%s", slash ? slash + 1 : path);
+    else
+        snprintf(out, size, "picture %u", (unsigned)index);
+    bang_text_flatten(out);
+}
+
+static void add_field(bang_text *csv, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        bang_text_add(csv, "%s", text);
+        return;
+    }
+    bang_text_add(csv, "\"");
+    for (; *text; text++)
+        bang_text_add(csv, *text == '"' ? "\"%c" : "%c", *text);
+    bang_text_add(csv, "\"");
+}
+
+int explain_write_csv(const explain_result *result, bang_error *err)
+{
+    const explain_request *r = result->request;
+    bang_text csv = {0};
+    bang_text_add(&csv, "picture,file,label,model,class,predicted,confidence,row,column,value\n");
+    for (size_t i = 0; i < result->count; i++)
+        for (size_t m = 0; m < result->model_count; m++) {
+            const explain_member *e = &result->members[m];
+            uint32_t index = result->choice.index[i];
+            for (size_t t = 0; t < e->cells * e->cells; t++) {
+                bang_text_add(&csv, "%u,", (unsigned)index);
+                add_field(&csv, r->from.set.paths ? r->from.set.paths[index] : "");
+                if (explain_label(result, i) >= 0)
+                    bang_text_add(&csv, ",%lld,", (long long)explain_label(result, i));
+                else
+                    bang_text_add(&csv, ",,");
+                add_field(&csv, r->from.models[m].path);
+                if (r->kind == BANG_ROLLOUT)
+                    bang_text_add(&csv, ",");
+                else
+                    bang_text_add(&csv, ",%zu", e->explained[i]);
+                bang_text_add(&csv, ",%zu,%.17g,%zu,%zu,%.17g\n", e->predicted[i], e->confidence[i],
+                              t / e->cells, t % e->cells, e->patches[i * e->cells * e->cells + t]);
+            }
+        }
+    int rc = csv.failed ? bang_fail_memory(err) : bang_file_put(r->output, csv.data, csv.size, err);
+    bang_text_release(&csv);
+    return rc;
+}
+
+/* Share that is right, or NaN. */
+static double accuracy(const explain_result *result, size_t m)
+{
+    double right = 0, known = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        int is = explain_is_right(result, m, i);
+        right += is > 0;
+        known += is >= 0;
+    }
+    return known > 0 ? right / known : NAN;
+}
+
+static size_t zero_maps(const explain_result *result, size_t m)
+{
+    size_t zero = 0;
+    for (size_t i = 0; i < result->count; i++)
+        zero += isnan(result->members[m].effective[i]);
+    return zero;
+}
+
+static json_t *models_json(const explain_result *result)
+{
+    json_t *models = json_array();
+    for (size_t m = 0; m < result->model_count; m++) {
+        const explain_member *e = &result->members[m];
+        json_array_append_new(
+            models,
+            json_pack("{ss s[II] so so so sI}", "name", result->request->from.models[m].path,
+                      "grid", (json_int_t)e->cells, (json_int_t)e->cells, "accuracy",
+                      bang_json_number(accuracy(result, m)), "confidence",
+                      bang_json_number(explain_mean(e->confidence, result->count, NULL)),
+                      "effective",
+                      bang_json_number(explain_mean(e->effective, result->count, NULL)), "zero",
+                      (json_int_t)zero_maps(result, m)));
+    }
+    return models;
+}
+
+static json_t *pairs_json(const explain_result *result)
+{
+    json_t *pairs = json_array();
+    for (size_t a = 0; a < result->model_count; a++)
+        for (size_t b = a + 1; b < result->model_count; b++) {
+            explain_pair pair = explain_compare(result, a, b);
+            json_array_append_new(pairs,
+                                  json_pack("{sI sI so so}", "a", (json_int_t)a, "b", (json_int_t)b,
+                                            "correlation", bang_json_number(pair.correlation),
+                                            "overlap", bang_json_number(pair.overlap)));
+        }
+    return pairs;
+}
+
+static json_t *picture_json(const explain_result *result, size_t i)
+{
+    const explain_request *r = result->request;
+    uint32_t index = result->choice.index[i];
+    int64_t label = explain_label(result, i);
+    json_t *models = json_array();
+    for (size_t m = 0; m < result->model_count; m++) {
+        const explain_member *e = &result->members[m];
+        json_array_append_new(models, json_pack("{so sI so so}", "class",
+                                                r->kind == BANG_ROLLOUT
+                                                    ? json_null()
+                                                    : json_integer((json_int_t)e->explained[i]),
+                                                "predicted", (json_int_t)e->predicted[i],
+                                                "confidence", bang_json_number(e->confidence[i]),
+                                                "effective", bang_json_number(e->effective[i])));
+    }
+    return json_pack("{sI so so so}", "index", (json_int_t)index, "file",
+                     r->from.set.paths ? json_string(r->from.set.paths[index]) : json_null(),
+                     "label", label < 0 ? json_null() : json_integer((json_int_t)label), "models",
+                     models);
+}
+
+static int print_json(const cli *c, const explain_result *result)
+{
+    const explain_request *r = result->request;
+    json_t *pictures = json_array();
+    for (size_t i = 0; i < result->count; i++)
+        json_array_append_new(pictures, picture_json(result, i));
+    return cli_print_json(c, json_pack("{ss ss sI sI sI so so so so so}", "method", r->title, "of",
+                                       explain_what(r), "images", (json_int_t)result->count,
+                                       "chosen_from", (json_int_t)result->choice.of, "skipped",
+                                       (json_int_t)result->skipped, "models", models_json(result),
+                                       "pairs", pairs_json(result), "pictures", pictures, "output",
+                                       r->output ? json_string(r->output) : json_null(), "html",
+                                       r->html ? json_string(r->html) : json_null()));
+}
+
+static void print_number(const char *format, int width, double value)
+{
+    if (isnan(value))
+        printf("%*s", width, "-");
+    else
+        printf(format, width, value);
+}
+
+static void print_models(const explain_result *result)
+{
+    printf("\n   right  confidence  patches in use  maps of zero   model\n");
+    for (size_t m = 0; m < result->model_count; m++) {
+        const explain_member *e = &result->members[m];
+        double right = accuracy(result, m);
+        if (isnan(right))
+            printf("%8s", "-");
+        else
+            printf("%6.1f %%", 100 * right);
+        printf("%10.1f %%", 100 * explain_mean(e->confidence, result->count, NULL));
+        print_number("%*.1f", 10, explain_mean(e->effective, result->count, NULL));
+        printf(" of %-4zu%11zu   ", e->cells * e->cells, zero_maps(result, m));
+        cli_print_clean(result->request->from.models[m].path);
+        putchar('\n');
+    }
+}
+
+static void print_pairs(const explain_result *result)
+{
+    if (result->model_count < 2)
+        return;
+    printf("\n  correlation  mass in common   of the maps of\n");
+    for (size_t a = 0; a < result->model_count; a++)
+        for (size_t b = a + 1; b < result->model_count; b++) {
+            explain_pair pair = explain_compare(result, a, b);
+            print_number("%*.2f", 13, pair.correlation);
+            if (isnan(pair.overlap))
+                printf("%16s   ", "-");
+            else
+                printf("%14.1f %%   ", 100 * pair.overlap);
+            cli_print_clean(result->names[a]);
+            printf(", ");
+            cli_print_clean(result->names[b]);
+            putchar('\n');
+        }
+}
+
+int explain_print(const cli *c, const explain_result *result)
+{
+    const explain_request *r = result->request;
+    if (c->json)
+        return print_json(c, result);
+    if (c->quiet)
+        return CLI_DONE;
+    printf("%zu picture%s of %zu", result->count, result->count == 1 ? "" : "s", result->choice.of);
+    if (r->group)
+        printf(" in group %s", r->group);
+    if (result->skipped)
+        printf(" (%zu could not be read)", result->skipped);
+    printf(", %s of %s\n", r->title, explain_what(r));
+    print_models(result);
+    print_pairs(result);
+    if (r->output) {
+        printf("\n%s", r->output);
+        if (!r->csv && result->shown < result->count)
+            printf(": the first %zu (--rows)", result->shown);
+    }
+    printf("%s%s\n", r->html ? "\n" : "", r->html ? r->html : "");
+    return CLI_DONE;
+}
