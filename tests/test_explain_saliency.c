@@ -101,10 +101,10 @@ static void test_pixels(void **state)
         for (size_t which = 0; which < f.config.classes; which++) {
             bang_vit_forward_f64(&worker, f.weights, f.pixels, IMAGES);
             ask(&worker, &f, which);
-            bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, NULL, NULL, got);
+            bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, 0, NULL, NULL, got);
             bang_vit_forward_f64(&less, f.weights, f.pixels, IMAGES);
             ask(&less, &f, which);
-            bang_vit_sensitivity_f64(&less, f.weights, IMAGES, NULL, NULL, again);
+            bang_vit_sensitivity_f64(&less, f.weights, IMAGES, 0, NULL, NULL, again);
             assert_memory_equal(got, again, count * sizeof *got);
             for (size_t i = 0; i < count; i++) {
                 check_pixel(&f, &worker, i, which, got[i]);
@@ -120,8 +120,8 @@ static void test_pixels(void **state)
     }
 }
 
-/* x (tokens, width) of one image before the last block. */
-static void run_to_last(double *x, const fixture *f, const double *pixels)
+/* x (tokens, width) of one image before a block. */
+static void run_to(double *x, const fixture *f, const double *pixels, size_t block)
 {
     const bang_vit_config *c = &f->config;
     size_t tokens = bang_vit_tokens(c);
@@ -133,23 +133,23 @@ static void run_to_last(double *x, const fixture *f, const double *pixels)
                    c->width, c->epsilon);
         free(y);
     }
-    for (size_t l = 0; l + 1 < c->depth; l++)
+    for (size_t l = 0; l < block; l++)
         plain_block(x, f->weights, &f->map.blocks[l], tokens, c->width, c->heads, c->hidden,
                     c->gelu, c->epsilon, 0);
 }
 
-/* What the last block's first norm puts out, and by differences the gradient of logit which. */
+/* What a block's first norm puts out, and by differences the gradient of logit which. */
 static void plain_tokens(double *normed, double *gradient, const fixture *f, const double *pixels,
-                         size_t which)
+                         size_t which, size_t block)
 {
     const bang_vit_config *c = &f->config;
-    const bang_vit_block *at = &f->map.blocks[c->depth - 1];
+    const bang_vit_block *at = &f->map.blocks[block];
     const double h = 1e-3, *w = f->weights;
     size_t tokens = bang_vit_tokens(c), count = tokens * c->width;
     double *x = vit_numbers(count, 0, 0), *y = vit_numbers(count, 0, 0),
            *moved = vit_numbers(count, 0, 0), *logits = vit_numbers(c->classes, 0, 0),
            *features = vit_numbers(bang_vit_features(c), 0, 0);
-    run_to_last(x, f, pixels);
+    run_to(x, f, pixels, block);
     plain_norm(normed, x, w + at->norm1_gain, w + at->norm1_bias, tokens, c->width, c->epsilon);
     for (size_t i = 0; i < count; i++) {
         double side[4];
@@ -159,6 +159,9 @@ static void plain_tokens(double *normed, double *gradient, const fixture *f, con
             moved[i] += h * steps[k];
             plain_block_from(y, moved, w, at, tokens, c->width, c->heads, c->hidden, c->gelu,
                              c->epsilon, 0);
+            for (size_t l = block + 1; l < c->depth; l++)
+                plain_block(y, w, &f->map.blocks[l], tokens, c->width, c->heads, c->hidden, c->gelu,
+                            c->epsilon, 0);
             plain_finish(features, logits, y, c, &f->map, w);
             side[k] = logits[which];
         }
@@ -190,6 +193,48 @@ static void check_near(const char *what, const double *got, const double *want, 
             fail_msg("%s: %zu: %.12g, not %.12g (largest %g)", what, i, got[i], want[i], size);
 }
 
+static void add_hirescam(double *out, const double *normed, const double *gradient, size_t tokens,
+                         size_t width)
+{
+    for (size_t t = 1; t < tokens; t++) {
+        double sum = 0;
+        for (size_t c = 0; c < width; c++)
+            sum += normed[t * width + c] * gradient[t * width + c];
+        out[t - 1] += sum > 0 ? sum : 0;
+    }
+}
+
+/* Of one image: normed, gradient (depth, IMAGES, tokens, width) as the worker has them. Returns
+ * how many of the maps' patches are lit. */
+static size_t check_tokens(const fixture *f, size_t image, const double *normed,
+                           const double *gradient, bang_saliency *maps)
+{
+    const bang_vit_config *c = &f->config;
+    size_t tokens = bang_vit_tokens(c), count = tokens * c->width, which = asked(f, 1, image);
+    size_t lit = 0;
+    double *want_normed = vit_numbers(count, 7, 1), *want = vit_numbers(count, 8, 1),
+           *map = vit_numbers(tokens, 9, 1), *gradcam = vit_numbers(tokens, 0, 0),
+           *hirescam = vit_numbers(tokens, 0, 0);
+    const double *pixels = f->pixels + image * vit_pixels(c);
+    const float *floats = f->floats + image * vit_pixels(c);
+    for (size_t l = 0; l < c->depth; l++) {
+        size_t at = ((c->depth - 1 - l) * IMAGES + image) * count;
+        plain_tokens(want_normed, want, f, pixels, which, l);
+        check_near(f->name, normed + at, want_normed, count, 1e-12);
+        check_near(f->name, gradient + at, want, count, 1e-8);
+        add_hirescam(hirescam, want_normed, want, tokens, c->width);
+    }
+    plain_gradcam(gradcam, want_normed, want, tokens, c->width);
+    assert_int_equal(bang_saliency_map(map, maps, BANG_GRADCAM, floats, which), which);
+    check_near(f->name, map, gradcam, tokens - 1, 2e-4);
+    bang_saliency_map(map, maps, BANG_HIRESCAM, floats, which);
+    check_near(f->name, map, hirescam, tokens - 1, 2e-4);
+    for (size_t t = 0; t + 1 < tokens; t++)
+        lit += (gradcam[t] > 0) + (hirescam[t] > 0);
+    free(want_normed), free(want), free(map), free(gradcam), free(hirescam);
+    return lit;
+}
+
 static void test_tokens(void **state)
 {
     (void)state;
@@ -197,37 +242,31 @@ static void test_tokens(void **state)
     for (int k = 0; k < VIT_CASES; k++) {
         fixture f;
         start(&f, k);
-        size_t tokens = bang_vit_tokens(&f.config), count = tokens * f.config.width;
-        double *normed = vit_numbers(IMAGES * count, 5, 1),
-               *got = vit_numbers(IMAGES * count, 6, 1), *want_normed = vit_numbers(count, 7, 1),
-               *want = vit_numbers(count, 8, 1), *map = vit_numbers(tokens, 9, 1),
-               *want_map = vit_numbers(tokens, 10, 1);
+        size_t count = f.config.depth * IMAGES * bang_vit_tokens(&f.config) * f.config.width;
+        size_t one = count / f.config.depth;
+        double *normed = vit_numbers(count, 5, 1), *gradient = vit_numbers(count, 6, 1),
+               *last = vit_numbers(one, 7, 1), *last_gradient = vit_numbers(one, 8, 1);
         bang_vit_worker_f64 worker = worker_for(&f, BANG_VIT_TRAIN);
         bang_vit_forward_f64(&worker, f.weights, f.pixels, IMAGES);
         ask(&worker, &f, 1);
-        bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, normed, got, NULL);
+        bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, f.config.depth, normed, gradient,
+                                 NULL);
+        bang_vit_forward_f64(&worker, f.weights, f.pixels, IMAGES); /* the last block alone */
+        ask(&worker, &f, 1);
+        bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, 1, last, last_gradient, NULL);
+        assert_memory_equal(last, normed, one * sizeof *last);
+        assert_memory_equal(last_gradient, gradient, one * sizeof *last);
         bang_saliency *maps;
         bang_error err = {0};
         assert_int_equal(bang_saliency_open(&maps, &f.vit, &err), 0);
-        for (size_t i = 0; i < IMAGES; i++) {
-            const double *pixels = f.pixels + i * vit_pixels(&f.config);
-            plain_tokens(want_normed, want, &f, pixels, asked(&f, 1, i));
-            check_near(f.name, normed + i * count, want_normed, count, 1e-12);
-            check_near(f.name, got + i * count, want, count, 1e-8);
-            plain_gradcam(want_map, want_normed, want, tokens, f.config.width);
-            assert_int_equal(bang_saliency_map(map, maps, BANG_GRADCAM,
-                                               f.floats + i * vit_pixels(&f.config),
-                                               asked(&f, 1, i)),
-                             asked(&f, 1, i));
-            check_near(f.name, map, want_map, tokens - 1, 2e-4);
-            lit += want_map[0] > 0 || want_map[tokens - 2] > 0;
-        }
+        for (size_t i = 0; i < IMAGES; i++)
+            lit += check_tokens(&f, i, normed, gradient, maps);
         bang_saliency_close(maps);
         bang_vit_worker_release_f64(&worker);
-        free(normed), free(got), free(want_normed), free(want), free(map), free(want_map);
+        free(normed), free(gradient), free(last), free(last_gradient);
         stop(&f);
     }
-    assert_true(lit > 2);
+    assert_true(lit > 20);
 }
 
 /* product (tokens, tokens) = (P + I)/2 times what it was, of the block that reads x. */
@@ -266,20 +305,17 @@ static void roll(double *product, const double *x, const fixture *f, const bang_
     free(normed), free(qkv), free(p), free(next);
 }
 
-static void plain_rollout(double *out, fixture *f, const double *pixels)
+static void plain_rollout(double *out, const fixture *f, const double *pixels)
 {
-    const bang_vit_config all = f->config;
-    size_t tokens = bang_vit_tokens(&all);
-    double *x = vit_numbers(tokens * all.width, 0, 0),
+    size_t tokens = bang_vit_tokens(&f->config);
+    double *x = vit_numbers(tokens * f->config.width, 0, 0),
            *product = vit_numbers(tokens * tokens, 0, 0);
     for (size_t t = 0; t < tokens; t++)
         product[t * tokens + t] = 1;
-    for (size_t l = 0; l < all.depth; l++) {
-        f->config.depth = l + 1; /* up to this block */
-        run_to_last(x, f, pixels);
+    for (size_t l = 0; l < f->config.depth; l++) {
+        run_to(x, f, pixels, l);
         roll(product, x, f, &f->map.blocks[l]);
     }
-    f->config = all;
     memcpy(out, product + 1, (tokens - 1) * sizeof *out);
     free(x), free(product);
 }
@@ -334,7 +370,7 @@ static void test_input_gradient(void **state)
                          best);
         for (size_t c = 0; c < classes; c++)
             assert_true(fabs((double)bang_saliency_logits(maps)[c] - worker.logits[c]) < 1e-4);
-        bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, NULL, NULL, got);
+        bang_vit_sensitivity_f64(&worker, f.weights, IMAGES, 0, NULL, NULL, got);
         for (size_t i = 0; i < plane; i++)
             for (size_t c = 0; c < f.config.channels; c++)
                 want[i] = fmax(want[i], fabs(got[c * plane + i]));
@@ -386,6 +422,8 @@ static void check_torch(const char *name)
         const double *gradient = find(&vectors, "pixels_gradient") + i * 3 * plane;
         bang_saliency_map(map, maps, BANG_GRADCAM, x, (size_t)labels[i]);
         check_near(name, map, find(&vectors, "gradcam") + i * patches, patches, 1e-4);
+        bang_saliency_map(map, maps, BANG_HIRESCAM, x, (size_t)labels[i]);
+        check_near(name, map, find(&vectors, "hirescam") + i * patches, patches, 1e-4);
         bang_saliency_map(map, maps, BANG_ROLLOUT, x, (size_t)labels[i]);
         check_near(name, map, find(&vectors, "rollout") + i * patches, patches, 1e-5);
         bang_saliency_map(map, maps, BANG_INPUT_GRADIENT, x, (size_t)labels[i]);

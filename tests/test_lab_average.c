@@ -65,7 +65,8 @@ static void assert_same_on_training(const bang_mlp *dense, const average_data *d
         bang_array images;
         float *a = calloc(rows->count * BANG_COLOR_CLASSES, sizeof *a);
         float *b = calloc(rows->count * BANG_COLOR_CLASSES, sizeof *b);
-        assert_true(a && b);
+        if (!a || !b)
+            abort();
         render(&images, mnist, 0, k ? 0 : 1);
         dense_predict(a, dense, &images);
         assert_int_equal(bang_mlp_predict(b, &reduced, rows, 0, rows->count, NULL), 0);
@@ -126,7 +127,7 @@ static void test_reduced_average_is_dense_average(void **state)
         moved += fabs((double)pre.parameters[i] - (double)fine.parameters[i]);
     assert_true(moved > 1);
     bang_mlp *all[] = {&start, &pre, &fine, &half, &dense[0], &dense[1], &average};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         bang_mlp_release(all[k]);
     bang_array_release(&images);
     bang_array_release(&scratch.train);

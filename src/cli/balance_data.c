@@ -99,32 +99,37 @@ void balance_pool_release(balance_pool *pool)
     *pool = (balance_pool){0};
 }
 
-/* The sets that --unlabelled names. */
-static int open_sources(balance_work *w)
+int balance_open_sources(balance_work *w)
 {
-    const predict_model *first = &w->pair.models[0];
     bang_error err = {0};
     int status = CLI_DONE;
+    w->on_id = w->r->source_count == 0;
     w->own = calloc(w->r->source_count + 1, sizeof *w->own);
     if (!w->own || make_pool(&w->pool, w->r->source_count, &err) < 0) {
         bang_fail_memory(&err);
         return cli_fail(w->c, &err);
     }
     for (size_t i = 0; i < w->r->source_count; i++) {
-        bang_images *set = w->pool.sets[i].images = &w->own[i];
-        const char *source = w->r->sources[i];
-        int rc = bang_images_open(set, source, &err);
-        if (rc == 0 && !first->is_vit && set->paths)
-            rc = bang_fail(&err, BANG_EDATA, "%.300s: holds pictures: a perceptron reads arrays",
-                           source);
-        else if (rc == 0 && !first->is_vit && set->memory.width != first->mlp.width[0])
-            rc = bang_fail(&err, BANG_EDATA, "%.300s: an input has %zu numbers: %.300s reads %zu",
-                           source, set->memory.width, first->path, first->mlp.width[0]);
-        if (rc < 0)
+        w->pool.sets[i].images = &w->own[i];
+        if (bang_images_open(&w->own[i], w->r->sources[i], &err) < 0)
             status = cli_fail(w->c, &err);
-        w->pool.found += set->count;
+        w->pool.found += w->own[i].count;
     }
     return status;
+}
+
+void balance_fit_sources(cli *c, const balance_work *w)
+{
+    const predict_model *first = &w->pair.models[0];
+    for (size_t i = 0; i < w->pool.count && !first->is_vit; i++) {
+        const bang_images *set = &w->own[i];
+        if (set->paths)
+            cli_problem(c, "--unlabelled %.200s: holds pictures: a perceptron reads arrays",
+                        w->r->sources[i]);
+        else if (set->memory.width != first->mlp.width[0])
+            cli_problem(c, "--unlabelled %.200s: an input has %zu numbers: %.200s reads %zu",
+                        w->r->sources[i], set->memory.width, first->path, first->mlp.width[0]);
+    }
 }
 
 /* Opens predictors, and makes room for the outputs. */
@@ -165,10 +170,6 @@ int balance_open(balance_work *w)
     size_t id_wanted = wanted; /* of accuracies: three passes, whatever the layers */
     if (r->count < 0 && r->kind == BALANCE_LAYERS)
         wanted = LAYER_INPUTS;
-    w->on_id = r->source_count == 0;
-    int status = w->on_id ? CLI_DONE : open_sources(w);
-    if (status != CLI_DONE)
-        return status;
     int rc = make_pool(&w->id, 1, &err);
     if (rc == 0) {
         w->id.sets[0].images = &w->pair.set;

@@ -1,6 +1,6 @@
-/* How balance by confidence works, in parts: options, loading and the search (balance_find.c),
- * which numbers are which layer (balance_layers.c), data and passes over them (balance_data.c), and
- * what is said (balance_print.c). */
+/* How balance by confidence works, in parts: options and loading (balance_load.c), which
+ * numbers are which layer (balance_layers.c), data and passes over them (balance_data.c), the
+ * search (balance_find.c), and what is said (balance_print.c). */
 #ifndef BANG_CLI_BALANCE_WORK_H
 #define BANG_CLI_BALANCE_WORK_H
 
@@ -38,6 +38,12 @@ typedef struct balance_score {
     double confidence, accuracy; /* NaN: not known */
 } balance_score;
 
+/* A hybrid that was measured: the only layer that is the second model's. */
+typedef struct balance_known {
+    size_t layer;
+    double confidence, tau;
+} balance_known;
+
 struct balance_work {
     cli *c;
     const balance_request *r;
@@ -56,6 +62,8 @@ struct balance_work {
     bang_progress progress; /* of one pass, as a part of the bar's */
     uint64_t inputs_done, inputs_all;
     bang_balance found;
+    size_t known_count; /* where two layers differ, a hybrid with one is that without the other */
+    balance_known known[2];
     balance_score pre, fine, result;
     size_t labelled;          /* ID inputs with labels, after the first pass over them */
     bang_text warnings;       /* a line each */
@@ -72,8 +80,11 @@ float *balance_numbers(const predict_model *m, size_t *count);
 /* Makes the moving model a hybrid: hybrid (layer_count) says which layers are the second's. */
 void balance_mix(balance_work *w, const unsigned char *hybrid);
 
-/* Opens what --unlabelled names, and draws the inputs; what is wrong is said. Returns an exit
- * status. */
+/* Opens what --unlabelled names; what fails is said on stderr. Returns an exit status. */
+int balance_open_sources(balance_work *w);
+/* Says through c which of them do not fit the models. */
+void balance_fit_sources(cli *c, const balance_work *w);
+/* Draws the inputs of all sets and makes them ready. Returns an exit status. */
 int balance_open(balance_work *w);
 /* The moving model's logits on all inputs of the pool. */
 int balance_pass(balance_work *w, balance_pool *pool, bang_error *err);

@@ -10,7 +10,7 @@ static const struct {
     {"classes", "the classes of a set of pictures, a line each, for you to name", data_classes},
     {"get", "fetch a data set into the cache, or take over your own files", data_get},
     {"list", "the data sets that have names, and what the cache holds", data_list},
-    {"make", "write MultiColorMNIST, SingleColorMNIST or shifted digits to a folder", data_make},
+    {"make", "write digits with colours or under shifts to a folder", data_make},
     {"map", "which outputs of an ImageNet model stand for which folders", data_map},
     {"preview", "a picture of what data sets look like", data_preview},
 };

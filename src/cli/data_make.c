@@ -166,9 +166,9 @@ static const char about[] =
     "colours for the classes, whatever the other options.\n\n"
     "shift: (N, 28, 28), digits under shifts. broad is a mixture of many changes to\n"
     "pre-train on; id, grey on clouds with a little noise, is to fine-tune in; the others\n"
-    "are to test on: v2 (other writers, more noise), r (thick or blurred, any texture), a\n"
-    "(covered in part, noisy), s (thin and dark on white), o (turned, scaled, sheared,\n"
-    "moved). No two of them share a digit.";
+    "are to test on: v2 (other writers, more noise), r (thick or blurred, any texture, half\n"
+    "of them inverted), a (covered in part, noisy), s (thin and dark on white), o (turned,\n"
+    "scaled, sheared, moved). No two of them share a digit.";
 
 int data_make(int argc, char **argv)
 {

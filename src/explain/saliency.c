@@ -8,8 +8,8 @@ struct bang_saliency {
     const bang_vit *vit;
     bang_vit_worker_f32 worker;
     size_t tokens, side;
-    float *kept;     /* (tokens, width) what the last block's first norm puts out */
-    float *gradient; /* (tokens, width) of it */
+    float *kept;     /* (depth, tokens, width) what the first norms put out, from the last on */
+    float *gradient; /* (depth, tokens, width) of it */
     float *pixels;   /* (channels, image, image) gradient of the picture */
     float *scores;   /* (tokens, tokens) of one head */
     double *share;   /* (tokens) the class token's in the rollout, so far */
@@ -29,8 +29,8 @@ int bang_saliency_open(bang_saliency **out, const bang_vit *vit, bang_error *err
     m->vit = vit;
     m->tokens = bang_vit_tokens(c);
     m->side = c->image / c->patch;
-    m->kept = calloc(m->tokens * c->width, sizeof *m->kept);
-    m->gradient = calloc(m->tokens * c->width, sizeof *m->gradient);
+    m->kept = calloc(c->depth * m->tokens, c->width * sizeof *m->kept);
+    m->gradient = calloc(c->depth * m->tokens, c->width * sizeof *m->gradient);
     m->pixels = calloc(c->channels * c->image * c->image, sizeof *m->pixels);
     m->scores = calloc(m->tokens, m->tokens * sizeof *m->scores);
     m->share = calloc(m->tokens, sizeof *m->share);
@@ -77,7 +77,7 @@ const float *bang_saliency_logits(const bang_saliency *m)
 static void gradcam(double *out, bang_saliency *m)
 {
     size_t width = m->vit->config.width, patches = m->tokens - 1;
-    bang_vit_sensitivity_f32(&m->worker, m->vit->parameters, 1, m->kept, m->gradient, NULL);
+    bang_vit_sensitivity_f32(&m->worker, m->vit->parameters, 1, 1, m->kept, m->gradient, NULL);
     memset(out, 0, patches * sizeof *out);
     for (size_t c = 0; c < width; c++) {
         double weight = 0;
@@ -91,11 +91,29 @@ static void gradcam(double *out, bang_saliency *m)
         out[t] = out[t] > 0 ? out[t] : 0;
 }
 
+/* map_t = sum_l max(0, sum_c A_ltc G_ltc) */
+static void hirescam(double *out, bang_saliency *m)
+{
+    const bang_vit_config *c = &m->vit->config;
+    size_t width = c->width, patches = m->tokens - 1;
+    bang_vit_sensitivity_f32(&m->worker, m->vit->parameters, 1, c->depth, m->kept, m->gradient,
+                             NULL);
+    memset(out, 0, patches * sizeof *out);
+    for (size_t l = 0; l < c->depth; l++)
+        for (size_t t = 0; t < patches; t++) {
+            size_t at = (l * m->tokens + 1 + t) * width;
+            double sum = 0;
+            for (size_t k = 0; k < width; k++)
+                sum += (double)m->kept[at + k] * (double)m->gradient[at + k];
+            out[t] += sum > 0 ? sum : 0;
+        }
+}
+
 static void input_gradient(double *out, bang_saliency *m)
 {
     const bang_vit_config *c = &m->vit->config;
     size_t plane = c->image * c->image;
-    bang_vit_sensitivity_f32(&m->worker, m->vit->parameters, 1, NULL, NULL, m->pixels);
+    bang_vit_sensitivity_f32(&m->worker, m->vit->parameters, 1, 0, NULL, NULL, m->pixels);
     for (size_t i = 0; i < plane; i++) {
         out[i] = 0;
         for (size_t k = 0; k < c->channels; k++)
@@ -163,6 +181,8 @@ size_t bang_saliency_map(double *out, bang_saliency *m, bang_saliency_kind kind,
         rollout(out, m);
     else if (kind == BANG_INPUT_GRADIENT)
         input_gradient(out, m);
+    else if (kind == BANG_HIRESCAM)
+        hirescam(out, m);
     else
         gradcam(out, m);
     return which;

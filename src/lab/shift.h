@@ -12,8 +12,8 @@
  *
  *     {"sets": ["ID", "V2", "R", "A", "S", "O"], "n": [..],
  *      "pre": MEMBER,
- *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "color": .., "long-vanilla":
- * ..}, "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
+ *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "long-vanilla": ..},
+ *      "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
  *      "curve": [{"rate", "steps", "schedule", "fine": [accuracy], "avg": [accuracy]}, ..],
  *      "fashion": {..}}                                  curve and fashion: where they are run
  *     MEMBER  {"accuracy": [..], "confidence": [..], "ece": [..], "nll": [..]}
@@ -26,12 +26,15 @@
  *              "validation": [accuracy on ID validation per alpha],
  *              "exp1": [[accuracy per set] for alpha .2 .3 .4 .5],  head alone re-scaled
  *              "groups": [[TTT TTF TFT TFF FTT FTF FFT FFF] per set],
- *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]]},   null: empty group
+ *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg": [[..]]},
+ *                                                                  null: an empty group
  *              "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
  *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
- *                          "layer-confidence-ood": ..}}
+ *                          "layer-confidence-ood": ..,        and with 1/(1 + sqrt(tau)):
+ *                          "confidence-root-id", "confidence-root-ood"}}
  * A member is named METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose,
- * METHOD/confidence-ood, ... or "pre". only_a counts images that a alone has right.
+ * METHOD/confidence-ood, ... or "pre"; METHOD/exp1 and METHOD/exp2 (all weights at alpha) are at
+ * the best alpha of .2 .. .5 of each set. only_a counts images that a alone has right.
  */
 #ifndef BANG_LAB_SHIFT_H
 #define BANG_LAB_SHIFT_H
@@ -51,8 +54,8 @@ typedef struct shift_method {
     const char *title; /* "Mixup + LS(0.10)" */
     double smoothing, mixup;
     const char *augment; /* as --augment, or NULL */
-    int steps;           /* 500: MAIN, 1,200: LONG */
     double rate;
+    int steps; /* 500: MAIN, 1,200: LONG */
     int quick; /* part of the quick scale */
 } shift_method;
 const shift_method *shift_methods(size_t *count);
@@ -63,12 +66,11 @@ typedef struct shift_data {
     bang_images test[SHIFT_SETS];
 } shift_data;
 
-/* Runs what is missing and returns the units' results in order (a new reference). */
-int shift_units(json_t **out, const bang_lab_options *options, bang_error *err);
-
-/* From units to what a person sees: tables, figures, verdicts (show), and the summary for
- * programs (result). Pure functions of the records. */
-int shift_summary(json_t *result, json_t *show, const json_t *units,
+/* From units to what a person sees: chapters takes, in the order of the page,
+ *     {"key": "lab/averages", "section": "The lab: why averages work", "show": [..]}
+ * each for a record of its own, and result the summary for programs (of the first record, the
+ * others may have an empty one). Pure functions of the records; options: their scale alone. */
+int shift_summary(json_t *result, json_t *chapters, const json_t *units,
                   const bang_lab_options *options, bang_error *err);
 
 /* Fashion-MNIST (appendix D.7.3): a linear probe of the pre-trained tower serves the towers of
@@ -79,8 +81,10 @@ int shift_summary(json_t *result, json_t *show, const json_t *units,
 int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
                   uint64_t seed, bang_cancel *cancel, bang_error *err);
 
-/* Maps of PM, FM and the average side by side on some images of each set: an entry of "show". */
+/* Maps of PM, FM and the average: side by side on some images of each set out of distribution,
+ * how many patches they depend on, and verdicts on Figure 1 (right), appended to "show". */
 int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
-               const bang_vit_model *average, const shift_data *data, bang_error *err);
+               const bang_vit_model *average, const shift_data *data, bang_cancel *cancel,
+               bang_error *err);
 
 #endif

@@ -309,6 +309,8 @@ int shift_measure(shift_run *run, shift_seed *seed, size_t m, bang_error *err)
         rc = add_members(seed, method->name, found, &o, diagnosis, err);
     if (rc == 0)
         rc = rescale(run, seed, m, found, &o, err);
+    if (rc == 0 && shift_is_balanced(run->plan, method))
+        rc = shift_measure_balance(run, seed, m, o.fine, err);
     bang_diagnosis_free(diagnosis);
     if (v)
         free(v->labels);

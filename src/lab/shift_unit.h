@@ -1,6 +1,6 @@
 /* How the lab does its work: what a run trains and measures, and the state of a seed.
  *
- *     shift_plan plan = shift_plan_make(&options);
+ *     shift_plan plan = shift_plan_make(&options, &mnist);
  *     shift_run_units(&units, &plan, &mnist, &options, &err);
  */
 #ifndef BANG_LAB_SHIFT_UNIT_H
@@ -24,9 +24,12 @@ typedef struct shift_point {
     bang_schedule schedule;
 } shift_point;
 
+enum { SHIFT_DEPTH = 3, SHIFT_LAYERS = SHIFT_DEPTH + 2 }; /* embedding, blocks, norm and head */
+
 typedef struct shift_plan {
     size_t seeds;
     uint64_t seed; /* of the first unit */
+    int full;
     size_t method_count;
     const shift_method *methods[SHIFT_METHODS_MOST];
     size_t grid_count; /* on the first seed */
@@ -35,11 +38,12 @@ typedef struct shift_plan {
     size_t unlabelled;                    /* of each of the five OOD kinds */
     uint64_t pre_steps;
     size_t pre_batch, batch;
-    int shorten; /* steps of fine-tuning are divided by it: 1, more in tests */
-    int fashion;
+    int shorten;       /* steps of fine-tuning are divided by it: 1, more in tests */
+    int fashion, maps; /* clothes, and the maps of the first seed */
 } shift_plan;
 
-shift_plan shift_plan_make(const bang_lab_options *options);
+/* mnist says how many images there are at most. */
+shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mnist);
 /* 1: alpha is balanced by confidence for this method. */
 int shift_is_balanced(const shift_plan *plan, const shift_method *method);
 /* The method that another is held against: vanilla, or long-vanilla. */
@@ -89,6 +93,8 @@ typedef struct shift_seed {
     json_t *record;
 } shift_seed;
 
+void shift_seed_release(shift_seed *seed);
+
 /* A call: seeds that are worked on together. */
 typedef struct shift_run {
     const shift_plan *plan;
@@ -115,7 +121,7 @@ const bang_images *shift_part(const shift_seed *seed, size_t part);
  * kept there. fine begins as the pre-trained model. */
 int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err);
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
-                     bang_tune_options *options, bang_error *err);
+                     const bang_tune_options *options, bang_error *err);
 /* The same model with all its parameters; the caller releases it. */
 int shift_copy(bang_vit_model *out, const bang_vit_model *model, bang_error *err);
 
@@ -139,6 +145,8 @@ void shift_found_release(shift_found *found);
 /* "balance" of a method. fine_logits (images of all parts, classes). */
 int shift_measure_balance(shift_run *run, shift_seed *seed, size_t m, const float *fine_logits,
                           bang_error *err);
+/* Pictures that are looked at for it. */
+uint64_t shift_balance_cost(const shift_plan *plan);
 /* Which pairs of members are compared, and how: "contrasts". */
 json_t *shift_contrasts(const shift_run *run, const shift_seed *seed);
 
@@ -147,10 +155,17 @@ int shift_measure_point(shift_run *run, shift_seed *seed, size_t point, bang_err
 
 /* "lab/seed-3", and the section of the report that units are listed in. */
 void shift_unit_key(char *out, size_t size, size_t unit);
-extern const char shift_section[];
+extern const char shift_unit_prefix[], shift_section[];
 
-/* As shift_units, of a plan and digits of one's own. */
+/* Runs what is missing of the units and returns the results of all in order (a new
+ * reference). */
 int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
                     const bang_lab_options *options, bang_error *err);
+/* The chapter of maps. */
+int shift_run_maps(const shift_plan *plan, const bang_mnist *mnist, const bang_lab_options *options,
+                   bang_error *err);
+/* All of the experiment: units, chapters, and the summary for programs. */
+int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnist,
+                  const bang_lab_options *options, bang_error *err);
 
 #endif

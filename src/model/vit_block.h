@@ -62,13 +62,14 @@
     void bang_vit_last_forward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at,   \
                                         const real *parameters, const vit_kept_##suffix *kept,     \
                                         real *out);                                                \
-    /* x_gradient (R, width): of out before, of x after. kept->inner is spoiled. Here and below    \
-     * gradient may be NULL: then only x's is computed. */                                         \
+    /* x_gradient (R, width): of out before, of x after. kept->inner is spoiled. Leaves in         \
+     * pass->normed and pass->back (R, width) what norm1 puts out and its gradient. gradient may   \
+     * be NULL: then only x's is computed. */                                                               \
     void bang_vit_block_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at, \
                                           const real *parameters, real *gradient,                  \
                                           const vit_kept_##suffix *kept, real *x_gradient);        \
     /* pass->last: of out before; x_gradient (R, width) is overwritten. Images only.               \
-     * Leaves in pass->normed and pass->back (R, width) what norm1 puts out and its gradient. */   \
+     * The rest as above. */                                                                       \
     void bang_vit_last_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at,  \
                                          const real *parameters, real *gradient,                   \
                                          const vit_kept_##suffix *kept, real *x_gradient);         \

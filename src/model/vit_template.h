@@ -284,24 +284,25 @@ static void NAME(clear)(const WORKER *worker, REAL *g, int matrices, int only_he
     }
 }
 
-/* Of all blocks but the last. */
-static void NAME(blocks_backward)(WORKER *worker, const REAL *w, REAL *g)
+/* Of block l, after those behind it. */
+static void NAME(block_backward)(WORKER *worker, const REAL *w, REAL *g, size_t l)
 {
     struct NAME(vit_state) *s = worker->state;
-    const bang_vit_block *at = worker->map.blocks;
-    for (size_t l = worker->config.depth - 1; l-- > 0;) {
-        if (worker->purpose == BANG_VIT_RECOMPUTE)
-            NAME(bang_vit_block_forward)(&s->pass, at + l, w, s->kept + l, NULL);
-        NAME(bang_vit_block_backward)(&s->pass, at + l, w, g, s->kept + l, s->x_gradient);
+    const bang_vit_block *at = worker->map.blocks + l;
+    REAL *d = s->x_gradient;
+    if (l + 1 == worker->config.depth) {
+        NAME(bang_vit_last_backward)(&s->pass, at, w, g, s->kept + l, d);
+        return;
     }
+    if (worker->purpose == BANG_VIT_RECOMPUTE)
+        NAME(bang_vit_block_forward)(&s->pass, at, w, s->kept + l, NULL);
+    NAME(bang_vit_block_backward)(&s->pass, at, w, g, s->kept + l, d);
 }
 
 void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradient, size_t count,
                              int flags)
 {
     struct NAME(vit_state) *s = worker->state;
-    const bang_vit_block *at = worker->map.blocks;
-    size_t last = worker->config.depth - 1;
     int nothing = count == 0 || worker->config.classes == 0;
     int only_head = flags & BANG_VIT_ONLY_HEAD || worker->purpose == BANG_VIT_PREDICT;
     s->pass.count = count;
@@ -314,9 +315,8 @@ void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradi
     if (only_head)
         return;
     NAME(finish_backward)(worker, parameters, gradient, count);
-    REAL *d = s->x_gradient;
-    NAME(bang_vit_last_backward)(&s->pass, at + last, parameters, gradient, s->kept + last, d);
-    NAME(blocks_backward)(worker, parameters, gradient);
+    for (size_t l = worker->config.depth; l-- > 0;)
+        NAME(block_backward)(worker, parameters, gradient, l);
     NAME(embed_backward)(worker, parameters, gradient, count);
 }
 
@@ -356,24 +356,22 @@ static void NAME(pixels_backward)(WORKER *worker, const REAL *w, REAL *pixels_gr
     }
 }
 
-void NAME(bang_vit_sensitivity)(WORKER *worker, const REAL *parameters, size_t count, REAL *tokens,
-                                REAL *tokens_gradient, REAL *pixels_gradient)
+void NAME(bang_vit_sensitivity)(WORKER *worker, const REAL *parameters, size_t count, size_t blocks,
+                                REAL *tokens, REAL *tokens_gradient, REAL *pixels_gradient)
 {
     struct NAME(vit_state) *s = worker->state;
-    const bang_vit_block *at = worker->map.blocks;
     size_t last = worker->config.depth - 1, numbers = count * s->pass.tokens * s->pass.width;
-    REAL *d = s->x_gradient;
     s->pass.count = count;
     NAME(finish_backward)(worker, parameters, NULL, count);
-    NAME(bang_vit_last_backward)(&s->pass, at + last, parameters, NULL, s->kept + last, d);
-    if (tokens)
-        memcpy(tokens, s->pass.normed, numbers * sizeof *tokens);
-    if (tokens_gradient)
-        memcpy(tokens_gradient, s->pass.back, numbers * sizeof *tokens);
-    if (!pixels_gradient)
-        return;
-    NAME(blocks_backward)(worker, parameters, NULL);
-    NAME(pixels_backward)(worker, parameters, pixels_gradient, count);
+    for (size_t done = 0; done <= last && (done < blocks || pixels_gradient); done++) {
+        NAME(block_backward)(worker, parameters, NULL, last - done);
+        if (done < blocks) {
+            memcpy(tokens + done * numbers, s->pass.normed, numbers * sizeof *tokens);
+            memcpy(tokens_gradient + done * numbers, s->pass.back, numbers * sizeof *tokens);
+        }
+    }
+    if (pixels_gradient)
+        NAME(pixels_backward)(worker, parameters, pixels_gradient, count);
 }
 
 const REAL *NAME(bang_vit_qkv)(const WORKER *worker, size_t block)

@@ -283,8 +283,9 @@ static void add_names(bang_text *out, const layout *l, const bang_column_chart *
     }
 }
 
-static int collect(bang_legend *legend, const bang_column_chart *chart)
+static int collect(bang_legend *legend, const void *data)
 {
+    const bang_column_chart *chart = data;
     if (bang_legend_reserve(legend, chart->series_count) < 0)
         return -1;
     for (size_t s = 0; s < chart->series_count; s++) {
@@ -298,8 +299,9 @@ static int collect(bang_legend *legend, const bang_column_chart *chart)
     return 0;
 }
 
-static void draw(bang_text *out, const bang_column_chart *chart, bang_legend *legend)
+static void draw(bang_text *out, const void *data, bang_legend *legend)
 {
+    const bang_column_chart *chart = data;
     bang_draw_block title, x_label, y_label;
     layout l = {0};
     int any = fit_scale(&l.plot.y, chart);
@@ -340,12 +342,5 @@ static void draw(bang_text *out, const bang_column_chart *chart, bang_legend *le
 
 void bang_chart_columns(bang_text *out, const bang_column_chart *chart)
 {
-    bang_draw_locale locale;
-    bang_legend legend = {0};
-    if (bang_draw_begin(&locale) < 0 || collect(&legend, chart) < 0)
-        out->failed = 1;
-    else
-        draw(out, chart, &legend);
-    bang_legend_release(&legend);
-    bang_draw_end(&locale);
+    bang_legend_frame(out, chart, collect, draw);
 }

@@ -162,8 +162,9 @@ static void enter(bang_legend *legend, const bang_series *series)
 /* A name is listed once: a line and points of one name and colour share their
  * entry, and a name found in several colours ("exact" beside every curve) gets a
  * neutral one. Relatives by colour stand together, shared names last. */
-static int collect(bang_legend *legend, const bang_line_chart *chart)
+static int collect(bang_legend *legend, const void *data)
 {
+    const bang_line_chart *chart = data;
     if (bang_legend_reserve(legend, chart->series_count) < 0)
         return -1;
     for (size_t i = 0; i < chart->series_count; i++) {
@@ -186,8 +187,9 @@ static int collect(bang_legend *legend, const bang_line_chart *chart)
     return 0;
 }
 
-static void draw(bang_text *out, const bang_line_chart *chart, const bang_legend *legend)
+static void draw(bang_text *out, const void *data, bang_legend *legend)
 {
+    const bang_line_chart *chart = data;
     bang_draw_block title, x_label, y_label;
     bang_draw_title(&title, chart->title, BANG_DRAW_WIDTH);
     bang_draw_wrap(&y_label, chart->y_label, 13, PLOT_HEIGHT, 2);
@@ -209,13 +211,7 @@ static void draw(bang_text *out, const bang_line_chart *chart, const bang_legend
     bang_draw_title_add(out, &title);
     bang_legend_add(out, legend, legend->column ? p.right + 18 : BANG_DRAW_PAD,
                     legend->column ? p.top - 4 : p.top - 6 - legend->height);
-    bang_plot_grid(out, &p, 1);
-    bang_plot_frame(out, &p);
-    bang_plot_ticks_y(out, &p);
-    bang_plot_ticks_x(out, &p, p.bottom);
-    bang_plot_name_y(out, &p, &y_label);
-    bang_draw_block_add(out, &x_label, (p.left + p.right) / 2, p.bottom + 42, 0,
-                        "text-anchor=\"middle\"");
+    bang_plot_axes(out, &p, &x_label, &y_label);
     if (is_empty(&e))
         bang_draw_no_data(out, (p.left + p.right) / 2, (p.top + p.bottom) / 2);
     else
@@ -225,12 +221,5 @@ static void draw(bang_text *out, const bang_line_chart *chart, const bang_legend
 
 void bang_chart_lines(bang_text *out, const bang_line_chart *chart)
 {
-    bang_draw_locale locale;
-    bang_legend legend = {0};
-    if (bang_draw_begin(&locale) < 0 || collect(&legend, chart) < 0)
-        out->failed = 1;
-    else
-        draw(out, chart, &legend);
-    bang_legend_release(&legend);
-    bang_draw_end(&locale);
+    bang_legend_frame(out, chart, collect, draw);
 }

@@ -279,8 +279,9 @@ static void add_panel(bang_text *out, const layout *l, const bang_reliability_ch
     add_spots(out, &p, &strip, panel);
 }
 
-static int collect(bang_legend *legend)
+static int collect(bang_legend *legend, const void *data)
 {
+    (void)data;
     if (bang_legend_reserve(legend, ENTRIES) < 0)
         return -1;
     bang_legend_entry *entry = bang_legend_enter(legend, "accuracy", 0);
@@ -303,8 +304,9 @@ static void add_empty(bang_text *out, const bang_reliability_chart *chart)
     bang_text_add(out, "</svg>\n");
 }
 
-static void draw(bang_text *out, const bang_reliability_chart *chart, bang_legend *legend)
+static void draw(bang_text *out, const void *data, bang_legend *legend)
 {
+    const bang_reliability_chart *chart = data;
     bang_draw_block title, x_label, y_label;
     layout l = {0};
     if (!fit_share(&l, chart)) {
@@ -335,12 +337,5 @@ static void draw(bang_text *out, const bang_reliability_chart *chart, bang_legen
 
 void bang_chart_reliability(bang_text *out, const bang_reliability_chart *chart)
 {
-    bang_draw_locale locale;
-    bang_legend legend = {0};
-    if (bang_draw_begin(&locale) < 0 || collect(&legend) < 0)
-        out->failed = 1;
-    else
-        draw(out, chart, &legend);
-    bang_legend_release(&legend);
-    bang_draw_end(&locale);
+    bang_legend_frame(out, chart, collect, draw);
 }

@@ -59,8 +59,9 @@ static void thin_x(bang_plot *p)
 }
 
 /* Series stand first in the legend, then the names. */
-static int collect(bang_legend *legend, const bang_scatter_chart *chart)
+static int collect(bang_legend *legend, const void *data)
 {
+    const bang_scatter_chart *chart = data;
     if (chart->count > (size_t)-1 - chart->series_count ||
         bang_legend_reserve(legend, chart->series_count + chart->count) < 0)
         return -1;
@@ -207,8 +208,9 @@ static void add_data(bang_text *out, const bang_plot *p, const bang_scatter_char
     bang_text_add(out, "</g>\n");
 }
 
-static void draw(bang_text *out, const bang_scatter_chart *chart, bang_legend *legend)
+static void draw(bang_text *out, const void *data, bang_legend *legend)
 {
+    const bang_scatter_chart *chart = data;
     bang_draw_block title, x_label, y_label;
     bang_plot p = {0};
     int any = fit_range(&p, chart);
@@ -229,13 +231,7 @@ static void draw(bang_text *out, const bang_scatter_chart *chart, bang_legend *l
                    chart->title);
     bang_draw_title_add(out, &title);
     bang_legend_add(out, legend, BANG_DRAW_PAD, bang_draw_title_room(&title));
-    bang_plot_grid(out, &p, 1);
-    bang_plot_frame(out, &p);
-    bang_plot_ticks_y(out, &p);
-    bang_plot_ticks_x(out, &p, p.bottom);
-    bang_plot_name_y(out, &p, &y_label);
-    bang_draw_block_add(out, &x_label, (p.left + p.right) / 2, p.bottom + 42, 0,
-                        "text-anchor=\"middle\"");
+    bang_plot_axes(out, &p, &x_label, &y_label);
     add_diagonal(out, &p, chart);
     if (any)
         add_data(out, &p, chart, legend);
@@ -246,12 +242,5 @@ static void draw(bang_text *out, const bang_scatter_chart *chart, bang_legend *l
 
 void bang_chart_scatter(bang_text *out, const bang_scatter_chart *chart)
 {
-    bang_draw_locale locale;
-    bang_legend legend = {0};
-    if (bang_draw_begin(&locale) < 0 || collect(&legend, chart) < 0)
-        out->failed = 1;
-    else
-        draw(out, chart, &legend);
-    bang_legend_release(&legend);
-    bang_draw_end(&locale);
+    bang_legend_frame(out, chart, collect, draw);
 }

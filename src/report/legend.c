@@ -161,3 +161,17 @@ void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double
 {
     walk(out, legend, x, y + ROW / 2, add_entry);
 }
+
+void bang_legend_frame(bang_text *out, const void *chart,
+                       int (*collect)(bang_legend *legend, const void *chart),
+                       void (*draw)(bang_text *out, const void *chart, bang_legend *legend))
+{
+    bang_draw_locale locale;
+    bang_legend legend = {0};
+    if (bang_draw_begin(&locale) < 0 || collect(&legend, chart) < 0)
+        out->failed = 1;
+    else
+        draw(out, chart, &legend);
+    bang_legend_release(&legend);
+    bang_draw_end(&locale);
+}

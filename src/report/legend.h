@@ -49,6 +49,12 @@ size_t bang_legend_find(const bang_legend *legend, const char *name, size_t from
  * window shows first. */
 void bang_legend_fit(bang_legend *legend, double width, double height);
 
+/* A whole chart: its legend is collected, then it is drawn, with a point as decimal point;
+ * out->failed is set when memory is out. */
+void bang_legend_frame(bang_text *out, const void *chart,
+                       int (*collect)(bang_legend *legend, const void *chart),
+                       void (*draw)(bang_text *out, const void *chart, bang_legend *legend));
+
 /* Top left corner at (x, y); entry i is a group with data-entry="i". */
 void bang_legend_add(bang_text *out, const bang_legend *legend, double x, double y);
 

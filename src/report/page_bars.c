@@ -1,7 +1,4 @@
 /* "bars" and "columns". */
-#include <limits.h>
-#include <stdio.h>
-
 #include "bang/report/chart.h"
 #include "report/page_read.h"
 
@@ -27,28 +24,12 @@ int bang_page_bars(bang_text *out, const json_t *entry, const char *title, bang_
 static int read_columns(bang_column_series *series, bang_arena *arena, const json_t *item,
                         size_t index, size_t count, bang_error *err)
 {
-    char what[64];
-    if (!json_is_object(item))
-        return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
-    snprintf(what, sizeof what, "series %zu", index + 1);
-    if (bang_page_string(&series->name, item, "name", err) < 0 ||
-        bang_page_flag(&series->pale, item, "pale", err) < 0 ||
-        bang_read_color(&series->color, item, (int)(index % INT_MAX), what, err) < 0)
-        return err->code;
-    struct {
-        const char *name;
-        const double **values;
-        int optional;
-    } parts[] = {
+    const bang_read_part parts[] = {
         {"values", &series->values, 0}, {"low", &series->low, 1}, {"high", &series->high, 1}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const json_t *values = json_object_get(item, parts[i].name);
-        if (parts[i].optional && (!values || json_is_null(values)))
-            continue;
-        snprintf(what, sizeof what, "\"%s\" of series %zu", parts[i].name, index + 1);
-        if (bang_read_array(parts[i].values, arena, values, count, what, err) < 0)
-            return err->code;
-    }
+    if (bang_read_series(&series->name, &series->color, parts, 3, arena, item, index, count, err) <
+            0 ||
+        bang_page_flag(&series->pale, item, "pale", err) < 0)
+        return err->code;
     if (!series->low != !series->high)
         return bang_fail(err, BANG_EDATA, "series %zu has only one of \"low\" and \"high\"",
                          index + 1);

@@ -1,5 +1,4 @@
 /* "lines" and "scatter". */
-#include <limits.h>
 #include <stdio.h>
 
 #include "bang/report/chart.h"
@@ -26,36 +25,20 @@ static int read_series(bang_series *series, bang_arena *arena, const json_t *ite
                        bang_error *err)
 {
     char what[64];
-    if (!json_is_object(item))
-        return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
-    if (bang_page_string(&series->name, item, "name", err) < 0 ||
-        bang_page_flag(&series->points, item, "points", err) < 0 ||
-        bang_page_flag(&series->step, item, "step", err) < 0 ||
-        bang_page_flag(&series->beside, item, "beside", err) < 0)
-        return err->code;
+    const bang_read_part parts[] = {{"x", &series->x, 0},
+                                    {"y", &series->y, 0},
+                                    {"error", &series->error, 1},
+                                    {"band", &series->band, 1}};
     series->count = json_array_size(json_object_get(item, "x"));
     snprintf(what, sizeof what, "series %zu", index + 1);
-    if (bang_read_color(&series->color, item, (int)(index % INT_MAX), what, err) < 0 ||
-        bang_read_shape(&series->shape, json_object_get(item, "shape"), what, err) < 0 ||
-        read_labels(series, arena, item, index, err) < 0)
+    if (bang_read_series(&series->name, &series->color, parts, 4, arena, item, index, series->count,
+                         err) < 0 ||
+        bang_page_flag(&series->points, item, "points", err) < 0 ||
+        bang_page_flag(&series->step, item, "step", err) < 0 ||
+        bang_page_flag(&series->beside, item, "beside", err) < 0 ||
+        bang_read_shape(&series->shape, json_object_get(item, "shape"), what, err) < 0)
         return err->code;
-    struct {
-        const char *name;
-        const double **values;
-        int optional;
-    } parts[] = {{"x", &series->x, 0},
-                 {"y", &series->y, 0},
-                 {"error", &series->error, 1},
-                 {"band", &series->band, 1}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const json_t *values = json_object_get(item, parts[i].name);
-        if (parts[i].optional && (!values || json_is_null(values)))
-            continue;
-        snprintf(what, sizeof what, "\"%s\" of series %zu", parts[i].name, index + 1);
-        if (bang_read_array(parts[i].values, arena, values, series->count, what, err) < 0)
-            return err->code;
-    }
-    return 0;
+    return read_labels(series, arena, item, index, err);
 }
 
 int bang_page_lines(bang_text *out, const json_t *entry, const char *title, bang_arena *arena,
@@ -81,23 +64,6 @@ int bang_page_lines(bang_text *out, const json_t *entry, const char *title, bang
             return err->code;
     bang_chart_lines(out, &chart);
     return 0;
-}
-
-static int read_points(bang_scatter_series *series, bang_arena *arena, const json_t *item,
-                       size_t index, size_t count, bang_error *err)
-{
-    char what[64];
-    if (!json_is_object(item))
-        return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
-    snprintf(what, sizeof what, "series %zu", index + 1);
-    if (bang_page_string(&series->name, item, "name", err) < 0 ||
-        bang_read_color(&series->color, item, (int)(index % INT_MAX), what, err) < 0)
-        return err->code;
-    snprintf(what, sizeof what, "\"x\" of series %zu", index + 1);
-    if (bang_read_array(&series->x, arena, json_object_get(item, "x"), count, what, err) < 0)
-        return err->code;
-    what[1] = 'y';
-    return bang_read_array(&series->y, arena, json_object_get(item, "y"), count, what, err);
 }
 
 /* Names and shapes; without names a series may have any number of points, the
@@ -176,9 +142,12 @@ int bang_page_scatter(bang_text *out, const json_t *entry, const char *title, ba
     if (!series)
         return bang_fail_memory(err);
     chart.series = series;
-    for (size_t i = 0; i < chart.series_count; i++)
-        if (read_points(&series[i], arena, json_array_get(list, i), i, chart.count, err) < 0)
+    for (size_t i = 0; i < chart.series_count; i++) {
+        const bang_read_part parts[] = {{"x", &series[i].x, 0}, {"y", &series[i].y, 0}};
+        if (bang_read_series(&series[i].name, &series[i].color, parts, 2, arena,
+                             json_array_get(list, i), i, chart.count, err) < 0)
             return err->code;
+    }
     if (read_connect(&chart, arena, entry, err) < 0)
         return err->code;
     bang_chart_scatter(out, &chart);

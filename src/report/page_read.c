@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "report/draw.h"
 
@@ -67,6 +68,28 @@ int bang_read_texts(const char *const **out, bang_arena *arena, const json_t *ar
         texts[i] = json_string_value(text);
         if (!texts[i] && !(gaps && json_is_null(text)))
             return bang_fail(err, BANG_EDATA, "%s %zu is no text", what, i + 1);
+    }
+    return 0;
+}
+
+int bang_read_series(const char **name, int *color, const bang_read_part *parts, size_t part_count,
+                     bang_arena *arena, const json_t *item, size_t index, size_t count,
+                     bang_error *err)
+{
+    char what[64];
+    if (!json_is_object(item))
+        return bang_fail(err, BANG_EDATA, "series %zu is no object", index + 1);
+    snprintf(what, sizeof what, "series %zu", index + 1);
+    if (bang_page_string(name, item, "name", err) < 0 ||
+        bang_read_color(color, item, (int)(index % INT_MAX), what, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < part_count; i++) {
+        const json_t *values = json_object_get(item, parts[i].name);
+        if (parts[i].optional && (!values || json_is_null(values)))
+            continue;
+        snprintf(what, sizeof what, "\"%s\" of series %zu", parts[i].name, index + 1);
+        if (bang_read_array(parts[i].values, arena, values, count, what, err) < 0)
+            return err->code;
     }
     return 0;
 }

@@ -21,6 +21,16 @@ int bang_read_color(int *out, const json_t *entry, int otherwise, const char *wh
 /* The texts of an array, borrowed; with gaps null is NULL. what names one of them. */
 int bang_read_texts(const char *const **out, bang_arena *arena, const json_t *array, int gaps,
                     const char *what, bang_error *err);
+/* What all series have: "name", "color" (the index-th of the palette when missing), and arrays of
+ * count numbers into memory of the arena, NULL for one that is optional and missing. */
+typedef struct bang_read_part {
+    const char *name;
+    const double **values;
+    int optional;
+} bang_read_part;
+int bang_read_series(const char **name, int *color, const bang_read_part *parts, size_t part_count,
+                     bang_arena *arena, const json_t *item, size_t index, size_t count,
+                     bang_error *err);
 /* BANG_MARK_... by its name; 0 when value is missing or null. */
 int bang_read_shape(int *out, const json_t *value, const char *what, bang_error *err);
 

@@ -85,6 +85,18 @@ void bang_plot_name_y(bang_text *out, const bang_plot *p, const bang_draw_block 
                         "text-anchor=\"middle\"");
 }
 
+void bang_plot_axes(bang_text *out, const bang_plot *p, const bang_draw_block *x_label,
+                    const bang_draw_block *y_label)
+{
+    bang_plot_grid(out, p, 1);
+    bang_plot_frame(out, p);
+    bang_plot_ticks_y(out, p);
+    bang_plot_ticks_x(out, p, p->bottom);
+    bang_plot_name_y(out, p, y_label);
+    bang_draw_block_add(out, x_label, (p->left + p->right) / 2, p->bottom + 42, 0,
+                        "text-anchor=\"middle\"");
+}
+
 void bang_plot_open_clip(bang_text *out, const bang_plot *p, double margin)
 {
     double x = p->left - margin, width = p->right - p->left + 2 * margin;

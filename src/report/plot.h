@@ -39,6 +39,10 @@ void bang_plot_ticks_x(bang_text *out, const bang_plot *p, double below);
 /* The name of the y axis beside the plot, at the left end of the picture. */
 void bang_plot_name_y(bang_text *out, const bang_plot *p, const bang_draw_block *label);
 
+/* All of that, for a plot with numbers on both axes. */
+void bang_plot_axes(bang_text *out, const bang_plot *p, const bang_draw_block *x_label,
+                    const bang_draw_block *y_label);
+
 /* An inner <svg> that cuts what lies outside, to be closed by the caller: it needs
  * no id that another chart of the same page could share. */
 void bang_plot_open_clip(bang_text *out, const bang_plot *p, double margin);

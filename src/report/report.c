@@ -121,6 +121,32 @@ static void add_listed(report *r, size_t chapter)
     bang_text_add(out, "</details>\n");
 }
 
+static int is_repeated(const report *r, size_t record, const char *command)
+{
+    for (size_t i = 0; i < record; i++)
+        if (r->outline.chapter_of[i] == r->outline.chapter_of[record] &&
+            strcmp(bang_outline_text(json_array_get(r->records, i), "command", ""), command) == 0)
+            return 1;
+    return 0;
+}
+
+/* On paper, where nothing unfolds: each command of a chapter once. */
+static void add_commands(report *r, size_t chapter)
+{
+    bang_text *out = &r->page.out;
+    size_t i;
+    json_t *record;
+    json_array_foreach(r->records, i, record)
+    {
+        const char *command = bang_outline_text(record, "command", NULL);
+        if (!command || r->outline.chapter_of[i] != chapter || is_repeated(r, i, command))
+            continue;
+        bang_text_add(out, "<p class=\"paper\">Made by <code>");
+        bang_draw_escaped(out, command);
+        bang_text_add(out, "</code></p>\n");
+    }
+}
+
 static void add_chapter(report *r, size_t at)
 {
     bang_text *out = &r->page.out;
@@ -136,6 +162,7 @@ static void add_chapter(report *r, size_t at)
             add_record(r, record, chapter->plain >= PLAIN_MANY && bang_outline_is_plain(record));
     }
     add_listed(r, at);
+    add_commands(r, at);
     bang_text_add(out, "</section>\n");
 }
 

@@ -289,7 +289,7 @@
       button.textContent = 'copied';
       setTimeout(() => { button.textContent = label; }, 1500);
     });
-    parent.append(' ', button);
+    parent.append('\u00a0', button);
   }
 
   /* What a cell says, with all digits where fewer are shown; '' for a dash. */
@@ -394,6 +394,16 @@
     mark();
   }
 
+  /* Nothing unfolds on paper. */
+  function enliven_folds(folds) {
+    let opened = [];
+    addEventListener('beforeprint', () => {
+      opened = folds.filter((fold) => !fold.open);
+      opened.forEach((fold) => { fold.open = true; });
+    });
+    addEventListener('afterprint', () => opened.forEach((fold) => { fold.open = false; }));
+  }
+
   document.addEventListener('DOMContentLoaded', () => {
     root.classList.add('scripted');
     document.body.append(readout);
@@ -409,6 +419,7 @@
     document.querySelectorAll('figure.table').forEach(enliven_table);
     document.querySelectorAll('#overview').forEach(enliven_overview);
     document.querySelectorAll('nav').forEach(enliven_contents);
+    enliven_folds([...document.querySelectorAll('.folded')]);
     for (const link of document.querySelectorAll('a.csv'))
       copy_button(link.parentNode, 'copy', () => decodeURIComponent(link.href.split(/,(.*)/s)[1]));
     for (const command of document.querySelectorAll('.command'))

@@ -53,4 +53,6 @@ document.addEventListener('DOMContentLoaded', () => {
   findings.id = 'findings';
   findings.textContent = `\n${problems.map((line) => `problem: ${line}\n`).join('')}done ${checks}\n`;
   document.body.replaceChildren(findings);
+  if (parent !== self)
+    parent.postMessage(findings.textContent, '*');
 });

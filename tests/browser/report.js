@@ -28,7 +28,10 @@ document.addEventListener('DOMContentLoaded', async () => {
   const told = () => all('div', readout).map((row) => ({
     name: row.querySelector('span').textContent, value: row.querySelector('b').textContent }));
 
-  const entries = records.flatMap((record) => record.show ?? []);
+  /* As the page has them: by section, sections by their first record. */
+  const in_order = [...new Set(records.map((record) => record.section))]
+    .flatMap((name) => records.filter((record) => record.section === name));
+  const entries = in_order.flatMap((record) => record.show ?? []);
   const of_kind = (...kinds) => entries.filter((entry) => kinds.includes(entry.kind));
   const charts = of_kind('lines', 'heat', 'bars', 'columns', 'scatter', 'reliability');
   const svgs = all('.chart > svg');
@@ -50,7 +53,7 @@ document.addEventListener('DOMContentLoaded', async () => {
   check(document.documentElement.scrollWidth <= innerWidth, 'the page is wider than the window');
   svgs.forEach((svg, i) => {
     const box = svg.getBoundingClientRect(), where = `chart ${i + 1}`;
-    check(box.width > 100 && box.height > 100, `${where} is not drawn`);
+    check(box.width > 100 && box.height > 70, `${where} is not drawn`);
     for (const text of all('text', svg)) {
       const inner = text.getBoundingClientRect();
       check(inner.left >= box.left - 1 && inner.right <= box.right + 1 &&
@@ -58,6 +61,62 @@ document.addEventListener('DOMContentLoaded', async () => {
       `${where}: text is cut: ${text.textContent}`);
     }
   });
+
+  /* Every chart and table has its numbers as CSV: to save, and to copy. */
+  let copied;
+  Object.defineProperty(navigator, 'clipboard', {
+    value: { writeText: async (text) => { copied = text; } } });
+  const read_csv = (text) => {
+    const rows = [[]];
+    for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/g)) {
+      rows[rows.length - 1].push(quoted?.replace(/""/g, '"') ?? plain);
+      if (end === '\n')
+        rows.push([]);
+    }
+    return rows.slice(0, -1);
+  };
+  const numbers_of = {
+    lines: (entry) => {
+      const more = ['band', 'labels'].filter((key) => entry.series.some((one) => one[key]));
+      return [['series', 'x', 'y', 'error', ...more.map((key) => key.replace('labels', 'label'))],
+        ...entry.series.flatMap((one) => one.x.map((x, i) =>
+          [one.name, x, one.y[i], one.error?.[i], ...more.map((key) => one[key]?.[i])]))];
+    },
+    heat: (entry) => [['panel', 'x', 'y', 'value'], ...entry.panels.flatMap((panel) =>
+      panel.values.flatMap((row, r) => row.map((v, c) => [panel.title, entry.x[c], entry.y[r], v])))],
+    bars: (entry) => [['name', 'value'], ...entry.names.map((name, i) => [name, entry.values[i]])],
+    columns: (entry) => [['name', 'series', 'value', 'low', 'high'], ...entry.names.flatMap((name, i) =>
+      entry.series.map((one) => [name, one.name, one.values[i], one.low?.[i], one.high?.[i]]))],
+    scatter: (entry) => [['name', 'series', 'x', 'y'], ...entry.series.flatMap((one) =>
+      one.x.map((x, i) => [entry.names?.[i], one.name, x, one.y[i]]))],
+    reliability: (entry) => [['panel', 'low', 'high', 'count', 'confidence', 'accuracy'],
+      ...entry.panels.flatMap((panel) => panel.bins.map((bin) =>
+        [panel.title, bin.low, bin.high, bin.count, bin.confidence, bin.accuracy]))],
+    table: (entry) => {
+      const groups = entry.groups?.flatMap(([name, count]) => Array(count).fill(name)) ?? [];
+      return [entry.columns.map((name, c) => groups[c] ? `${groups[c]}: ${name}` : name), ...entry.rows];
+    },
+  };
+  const files = new Set();
+  const check_csv = async (figure, entry, where) => {
+    const link = figure.querySelector('a.csv'), button = link.nextElementSibling;
+    const text = decodeURIComponent(link.href.replace(/^data:text\/csv;charset=utf-8,/, ''));
+    const rows = read_csv(text), want = numbers_of[entry.kind](entry);
+    const same = (cell, value) => typeof value === 'number' ? cell !== '' && Number(cell) === value :
+      cell === (typeof value === 'string' ? value : '');
+    check(/^[^/]+\.csv$/.test(link.download) && !files.has(link.download),
+      `${where}: the CSV is called ${link.download}`);
+    files.add(link.download);
+    check(rows.length === want.length, `${where}: the CSV has ${rows.length} rows for ${want.length}`);
+    rows.forEach((row, r) => check(row.length === want[r]?.length &&
+      row.every((cell, c) => same(cell, want[r][c])), `${where}, row ${r + 1} of the CSV: ${row}`));
+    button.click();
+    await null;
+    check(copied === text, `${where}: the CSV is not copied`);
+  };
+  const with_numbers = all('figure').filter((figure) => !figure.querySelector('.picture'));
+  for (const [i, entry] of of_kind(...Object.keys(numbers_of)).entries())
+    await check_csv(with_numbers[i], entry, `CSV ${i + 1}`);
 
   /* Every table says what its record says, and sorts. */
   const cell_fits = (cell, value) => {
@@ -75,9 +134,6 @@ document.addEventListener('DOMContentLoaded', async () => {
       Number(cell.dataset.v ?? parse(text)) === value;
   };
   const rows_of = (table) => [...table.tBodies[0].rows];
-  let copied;
-  Object.defineProperty(navigator, 'clipboard', {
-    value: { writeText: async (text) => { copied = text; } } });
   for (const [i, entry] of of_kind('table').entries()) {
     const figure = document.getElementById(`table-${i + 1}`), table = figure.querySelector('table');
     const where = `table ${i + 1}`, rows = rows_of(table), heads = [...table.tHead.rows].pop().cells;
@@ -87,13 +143,6 @@ document.addEventListener('DOMContentLoaded', async () => {
     entry.rows.forEach((row, r) => row.forEach((value, c) =>
       check(cell_fits(rows[r].cells[c], value),
         `${where}, row ${r + 1}: "${rows[r].cells[c].textContent}" for ${value}`)));
-    figure.querySelector('.tool').click();
-    await null;
-    const lines = copied.split('\n');
-    check(lines.length === entry.rows.length + 2 && lines[lines.length - 1] === '',
-      `${where}: the CSV has ${lines.length} lines`);
-    check(!entry.groups || lines[0].includes(`${entry.groups[1][0]}: ${entry.columns[1]}`),
-      `${where}: the CSV does not name its groups: ${lines[0]}`);
     entry.columns.forEach((_, c) => {
       const numbers = entry.rows.map((row) => row[c]).filter((v) => v !== null);
       if (!numbers.every((v) => typeof v === 'number'))
@@ -308,6 +357,86 @@ document.addEventListener('DOMContentLoaded', async () => {
     check_overlap(svgs[i], where);
   });
 
+  /* The overview: each verdict once, with its item and a link to where it is shown. */
+  const words = { yes: 'holds', partly: 'partly', no: 'does not hold here', open: 'open' };
+  const verdicts = of_kind('verdict').filter((entry) => entry.holds in words);
+  const rows = all('#overview tr[data-holds]');
+  const visible = (element) => getComputedStyle(element).display !== 'none';
+  const told_as = (chip) => chip.textContent.replace(/^\S+ /, '');
+  check(rows.length === verdicts.length, `${rows.length} verdicts in the overview`);
+  rows.forEach((row, i) => {
+    const [item, claim, chip] = row.cells, entry = verdicts[i];
+    const target = document.getElementById(claim.querySelector('a').hash.slice(1));
+    check(item.textContent === (entry.item ?? '') && claim.textContent === entry.claim &&
+      told_as(chip) === words[entry.holds] && row.dataset.holds === entry.holds,
+    `row ${i + 1} of the overview: ${row.textContent}`);
+    check(target?.classList.contains('verdict') && target.textContent.includes(entry.claim) &&
+      target.textContent.includes(entry.because) && target.textContent.includes(entry.item ?? '') &&
+      told_as(target.querySelector('.chip')) === words[entry.holds],
+    `row ${i + 1} of the overview leads elsewhere`);
+  });
+  check(all('.verdict').length === verdicts.length, `${all('.verdict').length} verdicts are shown`);
+  const count_of = (holds) => verdicts.filter((entry) => entry.holds === holds).length;
+  const kinds = Object.keys(words).filter(count_of);
+  check(all('#overview > .tally span').map((part) => `${part.className} ${part.textContent}`).join() ===
+    kinds.map((holds) => `${holds} ${count_of(holds)}`).join(), 'the bar of verdicts has other counts');
+  const headline = document.querySelector('.headline').textContent.match(/\d+/g).map(Number);
+  check([verdicts.length, count_of('yes'), count_of('partly'), count_of('no'), count_of('open')]
+    .every((n, i) => n === (headline[i] ?? 0)), `the headline says ${headline}`);
+  for (const button of all('.key button').reverse()) { /* "all" is the last */
+    button.click();
+    const left = rows.filter(visible), holds = button.value;
+    check(left.length === (holds ? count_of(holds) : verdicts.length) &&
+      Number(button.querySelector('.count').textContent) === left.length &&
+      left.every((row) => !holds || row.dataset.holds === holds), `${holds} shows ${left.length} rows`);
+    check(all('.items tbody').every((group) => visible(group) ===
+      [...group.rows].some((row) => row.dataset.holds && visible(row))), 'a chapter without verdicts');
+    check(button.getAttribute('aria-pressed') === 'true' &&
+      all('.key [aria-pressed=true]').length === 1, `${holds} is not marked`);
+  }
+  check(all('.key button').length === kinds.length + 1, 'not every kind can be chosen');
+
+  /* Chapters and links: all lead somewhere, one of the contents is marked. */
+  const sections = [...new Set(records.filter((record) => record.show)
+    .map((record) => record.section))];
+  const texts = (selector) => all(selector).map((element) => element.textContent);
+  if (sections.length > 1) {
+    check(texts('nav a').slice(1).join() === sections.join(), `the contents are ${texts('nav a')}`);
+    check(texts('.chapters a').join() === sections.join(), `chapters: ${texts('.chapters a')}`);
+    check(all('nav [aria-current]').length === 1, 'no chapter is marked');
+  }
+  check(texts('section[id^=s] > h2').join() === sections.join(), 'the headings are others');
+  for (const link of all('a[href^="#"]'))
+    check(document.getElementById(link.hash.slice(1)), `${link.hash} leads nowhere`);
+  const folded = sections.flatMap((name) => {
+    const plain = records.filter((record) => record.section === name && record.show &&
+      record.show.every((entry) => ['text', 'table'].includes(entry.kind)));
+    return plain.length < 5 ? [] : plain;
+  });
+  check(texts('.folded > summary').join() === folded.map((record) => record.key).join(),
+    `folded: ${texts('.folded > summary')}`);
+  check(all('.folded').every((one) => !one.open), 'a fold is open');
+
+  /* On paper: light, no controls, nothing filtered or folded. */
+  const print = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+    .filter((rule) => rule.media?.mediaText === 'print');
+  check(print.length > 0, 'nothing is said of paper');
+  all('.key button').pop().click();
+  dispatchEvent(new Event('beforeprint'));
+  print.forEach((rule) => { rule.media.mediaText = 'all'; });
+  for (const control of all('nav, .theme, .tool, .live, .key .every'))
+    check(!visible(control), `on paper there is a ${control.className || control.tagName}`);
+  check(rows.every(visible), 'a filter holds on paper');
+  check(all('.items tbody').every(visible), 'a filter of chapters holds on paper');
+  check(all('.folded').every((one) => one.open), 'a fold stays closed on paper');
+  check(all('.paper').every(visible), 'a command is missing on paper');
+  const paper = getComputedStyle(document.body).backgroundColor;
+  check(paper === 'rgb(255, 255, 255)', `paper is ${paper}`);
+  print.forEach((rule) => { rule.media.mediaText = 'print'; });
+  dispatchEvent(new Event('afterprint'));
+  check(all('.folded').every((one) => !one.open), 'a fold stays open');
+  document.querySelector('.key button').click();
+
   /* Themes: text stands out from its ground, and the switch works. */
   const light = (color) => {
     const [r, g, b] = color.match(/[\d.]+/g).map(Number);
@@ -317,6 +446,11 @@ document.addEventListener('DOMContentLoaded', async () => {
     const style = (element) => getComputedStyle(element);
     const ground = light(style(document.body).backgroundColor);
     check(dark ? ground < 0.15 : ground > 0.9, `the ground is ${ground}`);
+    for (const chip of all('.chip, .tally span'))
+      check(Math.abs(light(style(chip).color) - light(style(chip).backgroundColor)) > 0.35,
+        `pale: ${chip.textContent}`);
+    for (const text of all('.headline, .items a, .items .item, .chapters a, .chapters p, nav a'))
+      check(Math.abs(light(style(text).color) - ground) > 0.4, `pale: ${text.textContent}`);
     for (const chart of all('.chart')) {
       const card = light(style(chart).backgroundColor);
       check(Math.abs(card - ground) < 0.1, `a chart glares: ${card}`);
@@ -349,4 +483,6 @@ document.addEventListener('DOMContentLoaded', async () => {
   findings.id = 'findings';
   findings.textContent = `\n${problems.map((line) => `problem: ${line}\n`).join('')}done ${checks}\n`;
   document.body.replaceChildren(findings);
+  if (parent !== self)
+    parent.postMessage(findings.textContent, '*');
 });

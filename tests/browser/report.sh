@@ -1,7 +1,8 @@
 #!/bin/sh
-# Opens reports in Chromium, light and dark, wide and narrow: nothing on the
-# console, every chart drawn, tables with exactly the numbers of the records,
-# and everything that answers to the pointer answers (report.js beside this).
+# Opens reports in Chromium, light and dark, wide and as narrow as a phone: nothing
+# on the console, every chart drawn, tables and CSV with exactly the numbers of the
+# records, every verdict in the overview, everything that answers to the pointer
+# answers, and paper is laid out as such (report.js beside this).
 # showcase.jsonl holds every kind of entry, with hostile and long texts. Shows
 # on damaged reports that it would notice. Then the same for a page of bang
 # diagnose, as far as that can be told without its records (diagnose.js).
@@ -30,15 +31,24 @@ page() {
     echo '</script></body></html>'
 }
 
+# phone FRAGMENT: a window is at least 500 px wide, a frame in it may be as narrow as a phone
+phone() {
+    echo '<!DOCTYPE html><body style="margin:0"><pre></pre><script>'
+    echo "onmessage = ({ data }) => { document.querySelector('pre').append(data); };"
+    echo "</script><iframe src=\"page.html$1\" style=\"width:360px;height:740px;border:0\"></iframe></body>"
+}
+
 # try NAME REPORT RECORDS DARK WIDTH FRAGMENT [OPTION]: prints what is wrong
 try() {
     page "$2" "$3" "$4" >"$work/page.html"
+    open=page.html$6
+    [ "$5" -ge 500 ] || { phone "$6" >"$work/phone.html"; open=phone.html; }
     rm -rf "$work/profile"
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
         --disable-background-networking --disable-component-update --disable-sync \
         --disable-dev-shm-usage --user-data-dir="$work/profile" --window-size="$5,900" \
         --enable-logging=stderr --virtual-time-budget=20000 ${7:+"$7"} \
-        --dump-dom "file://$work/page.html$6" >"$work/dom" 2>"$work/log" </dev/null ||
+        --dump-dom "file://$work/$open" >"$work/dom" 2>"$work/log" </dev/null ||
         echo "$1: the browser fails: $(tail -n 1 "$work/log")"
     grep CONSOLE "$work/log" | sed "s/^/$1: /"
     sed -n "s/^problem: /$1: /p" "$work/dom"
@@ -61,7 +71,7 @@ cp "$here/showcase.jsonl" "$work/showcase/results.jsonl"
 for name in showcase theory; do
     report=$work/$name/report.html records=$work/$name/results.jsonl
     expect_none "$name, light" "$report" "$records" false 1400 '#theme=light'
-    expect_none "$name, dark and narrow" "$report" "$records" true 420 '#theme=dark'
+    expect_none "$name, dark and narrow" "$report" "$records" true 360 '#theme=dark'
     if sed 's|xmlns="http://www.w3.org/2000/svg"||g' "$report" | grep -nE 'https?:|//[a-z]+[.]'; then
         echo "$name: the report refers to something outside"
         failed=1
@@ -85,6 +95,10 @@ damaged 'another number' 's|>97.1</td>|>97.2</td>|'
 damaged 'a message on the console' "s|^'use strict';|&console.warn('hello');|"
 damaged 'another value of a column' 's|^TT + FF: 0.4% |TT + FF: 0.5% |'
 damaged 'a column that is too short' 's|height="199.50"|height="190.50"|'
+damaged 'another number in a CSV' 's|97.123400000000004|97.123500000000004|'
+damaged 'a verdict on something else' 's|<td class="item">Table 1</td>|<td class="item">Table 2</td>|'
+damaged 'a link to another verdict' 's|<a href="#verdict-2">|<a href="#verdict-1">|'
+damaged 'controls on paper' 's|^  nav, .theme, .tool|  nav, .theme, .tol|'
 damaged 'a chart that cannot be read' 's|data-points="\[|&[|'
 
 # numpy makes the logits; another python3 may stand before Debian's on PATH
@@ -108,6 +122,6 @@ printf 'name,fine,avg\na,.50,.60\nb,.52,.61\nc,.54,.63\nd,.56,.64\n<b>M</b>,.55,
 } | xargs -d '\n' "$bang" diagnose || exit 1
 checks=diagnose.js report=$work/diagnose.html records=/dev/null
 expect_none 'diagnose, light' "$report" "$records" false 1400 '#theme=light'
-expect_none 'diagnose, dark and narrow' "$report" "$records" true 420 '#theme=dark'
+expect_none 'diagnose, dark and narrow' "$report" "$records" true 360 '#theme=dark'
 damaged 'a chart that is cut' 's|viewBox="0 0 |viewBox="0 90 |'
 exit $failed

@@ -11,7 +11,8 @@
  * for the scale s at which pre + s (fine - pre) is as confident as pre finds s = 0: no change.)
  *
  * Whole model: alpha as above for all weights. It is right where averaged weights give averaged
- * logits, so for small changes; where scales of several layers multiply, each layer needs less.
+ * logits, so for small changes. Where scales of several layers multiply it does too much: in the
+ * paper's model each layer then has the weights 1 and 1/L, and the pre-trained model dominates.
  *
  * Layer by layer: tau(l) is the temperature of the pre-trained model with the fine-tuned layer l,
  * tau(-l) that of the fine-tuned model with the pre-trained layer l, and

@@ -11,10 +11,10 @@
  *     broad  many changes, each with its probability (strengths: shift_recipe.c)
  *     id     a little affine jitter, grey on a smooth texture, a little noise
  *     v2     other writers' digits rendered like id, with more noise      (ImageNet-V2)
- *     r      thick or blurred strokes, all textures                       (ImageNet-R)
- *     a      occluded and noisy                                           (ImageNet-A)
+ *     r      thick or blurred strokes, all textures, half inverted        (ImageNet-R)
+ *     a      covered by a square in part, noisy, often textured           (ImageNet-A)
  *     s      dark thin strokes on white                                   (ImageNet-Sketch)
- *     o      rotated, scaled, sheared, shifted                            (ObjectNet)
+ *     o      rotated, scaled, sheared, moved, else rendered like id       (ObjectNet)
  *
  * Digits of no two of these overlap (file of 60,000 unless said):
  *

@@ -12,6 +12,14 @@
  *
  *     map_t = max(0, sum_c A_tc mean_s G_sc)          over the grid of patches.
  *
+ * It explains what the last block still adds: small networks often decide in the first ones, and
+ * then, as the mean over patches forgets which of them were attended to, the map is near chance
+ * even where a network is always right (tests/test_explain_region.c has such a case). So also
+ *
+ * HiResCAM (Draelos and Carin 2020), each patch by its own gradient, of all blocks together:
+ *
+ *     map_t = sum_l max(0, sum_c A_ltc G_ltc)         A_l, G_l of block l.
+ *
  * Input gradients: |d logit_class/d pixel|, the largest over the channels, per pixel; pixels as
  * the network reads them, normalised.
  *
@@ -22,10 +30,13 @@
 #ifndef BANG_EXPLAIN_SALIENCY_H
 #define BANG_EXPLAIN_SALIENCY_H
 
+#include "bang/base/progress.h"
+#include "bang/base/thread.h"
 #include "bang/model/vit.h"
 
 typedef enum bang_saliency_kind {
     BANG_GRADCAM,
+    BANG_HIRESCAM,
     BANG_INPUT_GRADIENT,
     BANG_ROLLOUT,
     BANG_SALIENCY_KINDS,
@@ -46,6 +57,26 @@ size_t bang_saliency_map(double *out, bang_saliency *maps, bang_saliency_kind ki
                          const float *pixels, size_t which);
 /* (classes) of the last picture; valid until the next. */
 const float *bang_saliency_logits(const bang_saliency *maps);
+
+/* Maps of many pictures, shared out among threads; what comes does not depend on their number. */
+typedef struct bang_saliency_run {
+    const bang_vit *vit;
+    bang_saliency_kind kind;
+    size_t count;
+    /* The pixels of a picture, as bang_saliency_map reads them, from any thread. */
+    void (*pixels)(void *context, size_t picture, float *out);
+    void *context;
+    const size_t *which; /* (count) the logits; NULL: the largest ones */
+    int threads;         /* 0: all cores */
+    bang_cancel *cancel; /* may be NULL, as may be progress, told of pictures by any thread */
+    const bang_progress *progress;
+    uint64_t done, total; /* that progress is told: pictures before these, and of all */
+} bang_saliency_run;
+
+/* maps (count, side, side) if cells is 0, else their means over (count, cells, cells);
+ * explained (count) and logits (count, classes), either may be NULL. */
+int bang_saliency_maps(double *maps, size_t *explained, float *logits, size_t cells,
+                       const bang_saliency_run *run, bang_error *err);
 
 /* A map (side, side) as the means of its cells, out (cells, cells); cells divides side. Maps over
  * pixels are compared cell by cell with those over patches so. */

@@ -150,13 +150,13 @@ enum {
     void bang_vit_backward_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,      \
                                     real *gradient, size_t count, int flags);                      \
     /* The way back to what was seen, in place of backward, for a worker that trains and a model   \
-     * with a head: no gradient of parameters is made. tokens (count, tokens, width): what the     \
-     * first norm of the last block puts out, where patches reach the class token for the last     \
-     * time, and its gradient; pixels_gradient (count, channels, image, image). Each may be NULL;  \
-     * without the pixels' the way ends at the last block. */                                      \
+     * with a head: no gradient of parameters is made. tokens and tokens_gradient (blocks, count,  \
+     * tokens, width): what the first norms of the last so many blocks put out, by which patches   \
+     * reach others and the class token, and its gradient; the last block is the first.            \
+     * pixels_gradient (count, channels, image, image), or NULL: then the way ends there. */       \
     void bang_vit_sensitivity_##suffix(bang_vit_worker_##suffix *worker, const real *parameters,   \
-                                       size_t count, real *tokens, real *tokens_gradient,          \
-                                       real *pixels_gradient);                                     \
+                                       size_t count, size_t blocks, real *tokens,                  \
+                                       real *tokens_gradient, real *pixels_gradient);              \
     /* Queries, keys and values (images, tokens, 3, heads, width of a head) of a block after a     \
      * forward, for a worker for TRAIN; in the last block the class token alone has a query. */    \
     const real *bang_vit_qkv_##suffix(const bang_vit_worker_##suffix *worker, size_t block)

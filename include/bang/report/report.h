@@ -69,8 +69,7 @@
  *     reliability  "x_label" and "y_label"; of a panel "ece" and "color" may be
  *              missing; bins go upwards, of any width; what is not known of an
  *              empty bin is null
- *     verdict  "item": what of the paper it is about ("Table 1"); the overview at the top of
- *              the page lists items with their verdicts and leads to where they are shown
+ *     verdict  "item": what of the paper it is about ("Table 1"), named in the overview
  *     picture  "scale": its size on the page over its pixels, 1 when missing;
  *              "pixelated": true to see the pixels
  *
@@ -81,16 +80,29 @@
  * without a bar or column and no point in a scatter. An entry that cannot be shown leaves a note
  * that says why, and the rest follows.
  *
- * Records stand in the order of the file under the headings of their
- * "section" (a string); one without "show" is listed by key only. A folder
- * without records is an error, and the file is then left as it was.
+ * A "section" (a string; what it has in brackets at its end is set apart) is a
+ * chapter, in the order of its first record, and its records stand in the order
+ * of the file. The page begins with an overview of all verdicts: how many hold,
+ * partly, do not hold here and are open, then each with its item and a link to
+ * where it is shown, by chapter, then the chapters with the first sentence of
+ * their first text. There is none without verdicts, or where they are the first
+ * that is shown.
+ *
+ * What would make a page endless is folded: records without "show" are listed by
+ * key at the end of their chapter (at the end of the page when the chapter shows
+ * nothing else), and five or more records of a chapter that show texts and tables
+ * alone, as those of single seeds do, unfold one by one. A folder without records
+ * is an error, and the file is then left as it was.
  *
  * A record unfolds into what it was made with; a "command" (a string), which
- * makes the same record again when it is pasted, stands first.
+ * makes the same record again when it is pasted, stands first. Each chart and
+ * table has a link that saves its numbers (figure.h says what the CSV holds, and
+ * its name).
  *
  * The page answers to the pointer and the keyboard where scripts may run, and
  * is complete where they may not. It follows the light or dark theme of the
- * system; its switch or an address that ends in #theme=dark chooses another. */
+ * system; its switch or an address that ends in #theme=dark chooses another. It
+ * is as narrow as a phone, and prints in light colours without its controls. */
 int bang_report_write(const char *path, const char *folder, bang_error *err);
 
 /* The same page from records in memory, an array. title heads it; lead is the

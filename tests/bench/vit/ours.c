@@ -107,7 +107,7 @@ static int train(const job *j, bang_error *err)
     options.feed.transform.size = j->config.image;
     options.feed.transform.channels = j->config.channels;
     options.recompute = j->purpose == BANG_VIT_RECOMPUTE;
-    options.threads = j->threads;
+    options.feed.threads = options.threads = j->threads;
     options.piece = j->piece;
     options.event = on_event;
     options.context = &s;

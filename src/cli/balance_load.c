@@ -1,0 +1,203 @@
+/* Balance by confidence: what is asked for, and all that is needed for it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "balance_work.h"
+
+int balance_read_source(void *target, const char *value, bang_error *err)
+{
+    balance_request *r = target;
+    const char **sources = realloc(r->sources, (r->source_count + 1) * sizeof *sources);
+    if (!sources)
+        return bang_fail_memory(err);
+    r->sources = sources;
+    r->sources[r->source_count++] = value;
+    return 0;
+}
+
+void balance_request_release(balance_request *r)
+{
+    free(r->sources);
+}
+
+/* Options that no other average has. */
+static void refuse(cli *c, const balance_request *r)
+{
+    const picture_options *p = &r->pictures;
+    const struct {
+        const char *name;
+        int given;
+    } own[] = {{"id", r->id != NULL},
+               {"unlabelled", r->source_count > 0},
+               {"count", r->count != -1},
+               {"head", r->head != NULL},
+               {"image-size", p->size != 0},
+               {"heads", p->heads != 0},
+               {"mean", p->mean_text != NULL},
+               {"std", p->std_text != NULL},
+               {"crop", p->crop_text != NULL},
+               {"gelu", p->gelu_text != NULL},
+               {"on-bad-image", p->bad_text != NULL}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].given)
+            cli_problem(c, "--%s: only with --balance confidence and layer-confidence",
+                        own[i].name);
+}
+
+void balance_check(cli *c, balance_request *r, const char *kind, size_t count)
+{
+    if (r->kind == BALANCE_NOT) {
+        refuse(c, r);
+        return;
+    }
+    if (count > 2)
+        cli_problem(
+            c,
+            "--balance %s: %zu inputs: it weighs a fine-tuned model against the pre-trained "
+            "one: name these two",
+            kind, count);
+    if (!r->id)
+        cli_problem(c,
+                    "--id: missing: --balance %s needs data of the kind that was trained on: a "
+                    "folder, a CSV or a named set",
+                    kind);
+    if (r->count < -1)
+        cli_problem(c, "--count %lld: must be 1 or more, or 0 for all", (long long)r->count);
+    picture_options_check(c, &r->pictures);
+}
+
+/* An average has the settings of the first, so they must be the second's as well. */
+static void check_pair(cli *c, const predict_request *pair)
+{
+    const predict_model *a = &pair->models[0], *b = &pair->models[1];
+    if (a->is_vit != b->is_vit)
+        cli_problem(c, "%.200s and %.200s: are models of different kinds", a->path, b->path);
+    if (pair->width == 1)
+        cli_problem(c,
+                    "%.200s: has one output, of which every model is certain: give a model with "
+                    "two classes or more",
+                    a->path);
+    if (a->is_vit != b->is_vit || c->problems.size)
+        return;
+    size_t one, two;
+    balance_numbers(a, &one);
+    balance_numbers(b, &two);
+    if (one != two)
+        cli_problem(c, "%.200s: has %zu numbers, %.200s has %zu: they must agree", a->path, one,
+                    b->path, two);
+    if (a->is_vit && (memcmp(a->vit.mean, b->vit.mean, sizeof a->vit.mean) != 0 ||
+                      memcmp(a->vit.std, b->vit.std, sizeof a->vit.std) != 0 ||
+                      a->vit.vit.config.heads != b->vit.vit.config.heads ||
+                      a->vit.vit.config.gelu != b->vit.vit.config.gelu ||
+                      a->vit.vit.config.image != b->vit.vit.config.image))
+        cli_problem(
+            c,
+            "%.200s and %.200s: read pictures or compute in different ways: say with --mean, "
+            "--std, --image-size, --heads or --gelu what holds for both",
+            a->path, b->path);
+    if (!a->is_vit && a->mlp.activation != b->mlp.activation)
+        cli_problem(c, "%.200s and %.200s: have different activations", a->path, b->path);
+}
+
+/* The two models and the ID set, through what predict does with them. */
+static int load_pair(balance_work *w, const char *const *paths)
+{
+    cli *c = w->c;
+    predict_request *pair = &w->pair;
+    bang_error err = {0};
+    bang_text notes = {0};
+    *pair = (predict_request){
+        .ensemble = "logits", .pictures = w->r->pictures, .option = "", .inside = 1};
+    if (predict_read_model(pair, paths[0], &err) < 0 ||
+        predict_read_model(pair, paths[1], &err) < 0 ||
+        predict_read_source(pair, w->r->id, &err) < 0)
+        return cli_fail(c, &err);
+    pair->models[0].head = pair->models[1].head = w->r->head;
+    int status = predict_load(c, pair), others = balance_open_sources(w);
+    status = status == CLI_DONE ? others : status;
+    if (status == CLI_DONE) {
+        predict_fit(c, pair, &notes);
+        check_pair(c, pair);
+        balance_fit_sources(c, w);
+        status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
+    }
+    bang_text_release(&notes);
+    if (status == CLI_DONE && pair->match == PREDICT_NO_MATCH)
+        bang_text_add(&w->warnings,
+                      "%.300s: has no labels that fit the models: no accuracy is shown\n",
+                      w->r->id);
+    return status;
+}
+
+static void step(void *context, uint64_t done, uint64_t total)
+{
+    const balance_work *w = context;
+    (void)total;
+    bang_progress_step(&w->bar.progress, w->inputs_done + done, w->inputs_all);
+}
+
+balance_work *balance_new(cli *c, const balance_request *r)
+{
+    balance_work *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->c = c;
+    w->r = r;
+    w->progress = (bang_progress){step, w};
+    w->pre = w->fine = w->result = (balance_score){NAN, NAN};
+    return w;
+}
+
+int balance_load(balance_work *w, const bang_checkpoint *const *pair, const char *const *paths)
+{
+    bang_error err = {0};
+    cli *c = w->c;
+    const balance_request *r = w->r;
+    int status = load_pair(w, paths);
+    if (status != CLI_DONE)
+        return status;
+    w->moving.path = paths[0];
+    w->moving.head = r->head;
+    int rc = predict_load_model(&w->moving, &w->pair, &err);
+    if (rc == 0 && w->moving.is_vit)
+        picture_options_apply(c, &r->pictures, &w->moving.vit, paths[0]);
+    if (rc == 0)
+        rc = balance_layers(w, pair[0], &err);
+    if (rc < 0)
+        return cli_fail(c, &err);
+    if (w->changed_count == 0)
+        bang_text_add(&w->warnings,
+                      "%.300s and %.300s: are the same model: there is nothing to balance\n",
+                      paths[0], paths[1]);
+    return balance_open(w);
+}
+
+const char *balance_warnings(const balance_work *w)
+{
+    return w->warnings.data ? w->warnings.data : "";
+}
+
+void balance_free(balance_work *w)
+{
+    if (!w)
+        return;
+    balance_pool_release(&w->id);
+    balance_pool_release(&w->pool);
+    for (size_t i = 0; w->own && i < w->r->source_count; i++)
+        bang_images_release(&w->own[i]);
+    for (size_t i = 0; w->layers && i < w->layer_count; i++)
+        free(w->layers[i]);
+    predict_model_release(&w->moving);
+    predict_release(&w->pair);
+    bang_balance_release(&w->found);
+    bang_text_release(&w->warnings);
+    json_decref(w->recipe);
+    free(w->own);
+    free(w->layers);
+    free(w->changed);
+    free(w->runs);
+    free(w->weights);
+    free(w->rules);
+    free(w);
+}
