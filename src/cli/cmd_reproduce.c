@@ -30,7 +30,7 @@ static const char summary[] =
     "  lab            BANG end to end on shifted digits: a small transformer pre-trained,\n"
     "                 fine-tuned in many ways, averaged, measured in distribution and out\n"
     "                 of it (section 4, appendices C.1, D.7, E, H)\n"
-    "All but the first two need MNIST and fetch it if need be (see bang data get). Protocols:\n"
+    "All but the first two fetch MNIST if need be (see bang data get). Protocols:\n"
     "  default        what gave the paper's tables, with 100 images a step, 5,000 steps\n"
     "                 and a new draw of colours for every seed\n"
     "  published      64 images, 4,501 steps, one draw for all seeds\n"
