@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checkpoints that the documents' examples work on: tiny CLIPs, the second near
-# the first, and a program that scores them.
+# the first, a head and pictures for them, and a program that scores them.
 #     make_samples.sh FOLDER
 set -eu
 here=$(cd "$(dirname "$0")/cli" && pwd)
@@ -12,6 +12,9 @@ clip other.safetensors width=64 depth=3 text_depth=2 seed=2
 bang average pre.safetensors other.safetensors --alpha 0.02 -o fine.safetensors -q \
     --rule 'visual.transformer.resblocks.1.*=0.05' \
     --rule 'visual.transformer.resblocks.2.*=0.1' --rule 'visual.proj=0.12'
+vit head head.safetensors classes=3 features=6 names=cat,dog,fox seed=2
+pictures photos classes=cat,dog,fox count=8
+pictures sketches classes=cat,dog,fox count=8 seed=3
 cat >score.sh <<'END'
 #!/bin/sh
 # Stands for an evaluation: knows the names, and how many were averaged.

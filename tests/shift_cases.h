@@ -215,7 +215,7 @@ static inline json_t *case_curve(const shift_world *w, size_t u)
     json_t *out = json_array();
     for (size_t i = 0; i < 16; i++) {
         double fine[SHIFT_SETS], avg[SHIFT_SETS], x = .44 + .006 * (double)i;
-        double bent = .55 - 2.5 * (x - .5) * (x - .5) + .001 * shift_wiggle(i, "curve", 0);
+        double bent = .55 - 2.5 * (x - .5) * (x - .5) + .001 * sin(7.3 * (double)(i * i));
         for (size_t s = 0; s < SHIFT_SETS; s++) {
             fine[s] = x + .01 * ((double)s - 3);
             avg[s] = bent + w->average - .002 + .01 * ((double)s - 3);

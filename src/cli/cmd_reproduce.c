@@ -27,7 +27,10 @@ static const char summary[] =
     "  multicolor-average\n"
     "                 weights averaged on MultiColorMNIST: the paper's future work\n"
     "  two-layer      where averages of weights and of outputs differ (appendix D.2)\n"
-    "All but the first two need MNIST and fetch it if need be (see bang data get). Protocols:\n"
+    "  lab            BANG end to end on shifted digits: a small transformer pre-trained,\n"
+    "                 fine-tuned in many ways, averaged, measured in distribution and out\n"
+    "                 of it (section 4, appendices C.1, D.7, E, H)\n"
+    "All but the first two fetch MNIST if need be (see bang data get). Protocols:\n"
     "  default        what gave the paper's tables, with 100 images a step, 5,000 steps\n"
     "                 and a new draw of colours for every seed\n"
     "  published      64 images, 4,501 steps, one draw for all seeds\n"
@@ -209,14 +212,15 @@ int cmd_reproduce(int argc, char **argv)
         {"output", 'o', "DIR", "the folder to write", cli_read_text, &r.output},
         {"quick", 0, NULL, "a scale that ends within minutes, the paper's where possible (default)",
          cli_read_flag, &r.quick},
-        {"full", 0, NULL, "the paper's scale or more: 20 seeds of 16 networks, 10,000 simulations",
+        {"full", 0, NULL,
+         "the paper's scale or more: 20 seeds of 16 networks, 10,000 simulations, 6 of the lab",
          cli_read_flag, &r.full},
         {"protocol", 0, "NAME", "default, published or paper (see above)", cli_read_text,
          &r.protocol_name},
-        {"seeds", 0, "N", "data draws on coloured digits instead of what the scale has",
+        {"seeds", 0, "N", "draws of data, each with its networks, instead of what the scale has",
          cli_read_whole, &r.seeds},
-        {"models", 0, "M", "networks, or pairs, for each of them (occlusion takes two)", cli_read_whole,
-         &r.models},
+        {"models", 0, "M", "networks, or pairs, for each of them (occlusion takes two)",
+         cli_read_whole, &r.models},
         {"resume", 0, NULL, "keep the records of a run that was cut short and go on", cli_read_flag,
          &r.resume},
         {0},

@@ -100,7 +100,7 @@ int data_get(int argc, char **argv)
         return CLI_DONE;
     }
     struct stat info;
-    const source *wanted = NULL;
+    const source *wanted = &sources[0];
     if (c.operand_count == 0)
         cli_problem(&c, "no data set named: write bang data get mnist");
     for (size_t i = 0; i < c.operand_count; i++) {
@@ -112,9 +112,10 @@ int data_get(int argc, char **argv)
                         "%.80s: cannot be fetched: only mnist and fashion-mnist can, the others "
                         "are made from mnist",
                         c.operands[i]);
-        else if (wanted)
+        else if (i > 0)
             cli_problem(&c, "%s: one at a time", found->name);
-        wanted = found;
+        else
+            wanted = found;
     }
     int status;
     if (cli_usage_failed(&c)) {
@@ -259,7 +260,7 @@ static int print_list(const cli *c)
     int rc = bang_cache_folder(&cache, &err), status = CLI_DONE;
     for (int i = 0; rc == 0 && i < SOURCES; i++)
         rc = look(&files[i], &sources[i], &err);
-    if (rc < 0) {
+    if (rc != 0) {
         status = cli_fail(c, &err);
         goto done;
     }

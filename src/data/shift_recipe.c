@@ -10,7 +10,9 @@
         0, 0, 0                                                                                    \
     }
 
-/* The strengths, all of them. A kind is told by what stands out in its rows. */
+/* The strengths, all of them. They were chosen on seeds 101 and 102 so that a small ViT that was
+ * trained on the mixture gets about 60 % of id and 55 % of the others right: far from both ends,
+ * where fine-tuning and averaging can make a difference either way. Experiments begin at seed 1. */
 const bang_shift_recipe bang_shift_recipes[BANG_SHIFT_KINDS] = {
     [BANG_SHIFT_BROAD] =
         {

@@ -97,8 +97,7 @@ typedef struct average_choice {
 } average_choice;
 void average_estimate_of(average_estimate *out, const json_t *units, average_choice choice);
 
-/* "+1.23 [0.50, 1.96]" or "54.31 +- 0.20" in per cent. */
+/* "+1.23 [+0.50, +1.96]" in per cent; the mean alone where there is no interval. */
 void average_interval_text(char *out, size_t size, const average_estimate *e);
-void average_error_text(char *out, size_t size, const average_estimate *e);
 
 #endif

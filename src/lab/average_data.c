@@ -47,48 +47,48 @@ static int read_set(bang_rows *out, average_data *d, bang_array *images, int64_t
     return rc < 0 ? rc : bang_rows_init(out, &d->columns, images, err);
 }
 
-int average_data_make(average_data *d, average_scratch *s, const color_plan *plan, size_t i,
+int average_data_make(average_data *out, average_scratch *scratch, const color_plan *plan, size_t i,
                       average_tests tests, const bang_mnist *mnist, bang_cancel *cancel,
                       bang_error *err)
 {
-    *d = (average_data){.test_count = tests.count};
-    int rc = bang_columns_init(&d->columns, BANG_COLOR_PIXELS, err);
+    *out = (average_data){.test_count = tests.count};
+    int rc = bang_columns_init(&out->columns, BANG_COLOR_PIXELS, err);
     /* Columns must be equal in all the data. Random colours show nearly always what there is to
      * see, so that all is read again only when a later set parts columns after all. */
-    for (size_t groups = 0; rc == 0 && groups != d->columns.group_count;) {
+    for (size_t groups = 0; rc == 0 && groups != out->columns.group_count;) {
         bang_color_options o = BANG_COLOR_OPTIONS_INIT;
         o.protocol = plan->protocol;
         o.seed = color_data_seed(plan, i);
         o.shift = 1;
-        rc = read_set(&d->pre, d, &s->train, &d->train_labels, mnist, &o, err);
-        groups = d->columns.group_count;
+        rc = read_set(&out->pre, out, &scratch->train, &out->train_labels, mnist, &o, err);
+        groups = out->columns.group_count;
         o.shift = 0;
         if (rc == 0)
-            rc = read_set(&d->fine, d, &s->train, &d->train_labels, mnist, &o, err);
+            rc = read_set(&out->fine, out, &scratch->train, &out->train_labels, mnist, &o, err);
         o.test = 1;
         o.count = tests.images;
         for (size_t p = 0; p < tests.count && rc == 0; p++) {
             o.shift = tests.shifts[p];
-            rc = read_set(&d->test[p], d, &s->test, &d->test_labels, mnist, &o, err);
+            rc = read_set(&out->test[p], out, &scratch->test, &out->test_labels, mnist, &o, err);
             if (rc == 0 && bang_cancelled(cancel))
                 rc = bang_fail(err, BANG_ECANCELLED, "stopped");
         }
     }
     if (rc < 0)
-        average_data_release(d);
+        average_data_release(out);
     return rc;
 }
 
-void average_data_release(average_data *d)
+void average_data_release(average_data *data)
 {
-    bang_rows_release(&d->pre);
-    bang_rows_release(&d->fine);
-    for (size_t p = 0; p < d->test_count; p++)
-        bang_rows_release(&d->test[p]);
-    bang_columns_release(&d->columns);
-    free(d->train_labels);
-    free(d->test_labels);
-    *d = (average_data){0};
+    bang_rows_release(&data->pre);
+    bang_rows_release(&data->fine);
+    for (size_t p = 0; p < data->test_count; p++)
+        bang_rows_release(&data->test[p]);
+    bang_columns_release(&data->columns);
+    free(data->train_labels);
+    free(data->test_labels);
+    *data = (average_data){0};
 }
 
 int average_network(bang_mlp *out, const color_plan *plan, size_t i, size_t pair, int hidden,

@@ -76,18 +76,17 @@ void average_estimate_of(average_estimate *out, const json_t *units, average_cho
     out->high = out->mean + reach;
 }
 
-void average_interval_text(char *out, size_t size, const average_estimate *e)
+/* "+1.23", or with a minus as people print it. */
+static void sign_text(char *out, size_t size, double fraction)
 {
-    if (isfinite(e->low))
-        snprintf(out, size, "%+.2f [%+.2f, %+.2f]", 100 * e->mean, 100 * e->low, 100 * e->high);
-    else
-        snprintf(out, size, "%+.2f", 100 * e->mean);
+    snprintf(out, size, "%s%.2f", signbit(fraction) ? "\u2212" : "+", fabs(100 * fraction));
 }
 
-void average_error_text(char *out, size_t size, const average_estimate *e)
+void average_interval_text(char *out, size_t size, const average_estimate *e)
 {
-    if (isfinite(e->error))
-        snprintf(out, size, "%.2f \u00b1 %.2f", 100 * e->mean, 100 * e->error);
-    else
-        snprintf(out, size, "%.2f", 100 * e->mean);
+    char mean[24], low[24], high[24];
+    sign_text(mean, sizeof mean, e->mean);
+    sign_text(low, sizeof low, e->low);
+    sign_text(high, sizeof high, e->high);
+    snprintf(out, size, isfinite(e->low) ? "%s [%s, %s]" : "%s", mean, low, high);
 }

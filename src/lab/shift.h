@@ -12,8 +12,8 @@
  *
  *     {"sets": ["ID", "V2", "R", "A", "S", "O"], "n": [..],
  *      "pre": MEMBER,
- *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "color": .., "long-vanilla":
- * ..}, "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
+ *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "long-vanilla": ..},
+ *      "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
  *      "curve": [{"rate", "steps", "schedule", "fine": [accuracy], "avg": [accuracy]}, ..],
  *      "fashion": {..}}                                  curve and fashion: where they are run
  *     MEMBER  {"accuracy": [..], "confidence": [..], "ece": [..], "nll": [..]}
@@ -26,7 +26,8 @@
  *              "validation": [accuracy on ID validation per alpha],
  *              "exp1": [[accuracy per set] for alpha .2 .3 .4 .5],  head alone re-scaled
  *              "groups": [[TTT TTF TFT TFF FTT FTF FFT FFF] per set],
- *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg"},  null: empty group
+ *              "margin": {"pre": [[TT TF FT FF] per set], "fine": [[..]], "avg": [[..]]},
+ *                                                                  null: an empty group
  *              "balance": {"confidence-id": {"alpha", "accuracy": [..]}, "confidence-ood": ..,
  *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
  *                          "layer-confidence-ood": ..,        and with 1/(1 + sqrt(tau)):
@@ -53,8 +54,8 @@ typedef struct shift_method {
     const char *title; /* "Mixup + LS(0.10)" */
     double smoothing, mixup;
     const char *augment; /* as --augment, or NULL */
-    int steps;           /* 500: MAIN, 1,200: LONG */
     double rate;
+    int steps; /* 500: MAIN, 1,200: LONG */
     int quick; /* part of the quick scale */
 } shift_method;
 const shift_method *shift_methods(size_t *count);

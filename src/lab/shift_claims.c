@@ -17,7 +17,7 @@ static shift_holds decide(int claimed, int other, int mean)
 shift_holds shift_judge(const shift_effect *effect, const shift_clause *part)
 {
     double low = effect->low, high = effect->high, mean = effect->mean;
-    double least = part->least, small = part->small;
+    double least = part->least, small = part->small, counts = fmax(least, small);
     if (!effect->n)
         return SHIFT_UNDECIDED;
     switch (part->aim) {
@@ -31,7 +31,7 @@ shift_holds shift_judge(const shift_effect *effect, const shift_clause *part)
         return decide(low > -small && high < small, low >= small || high <= -small,
                       fabs(mean) < small);
     default:
-        return decide(low > least, high<fmax(least, small), mean> least);
+        return decide(low > least, high<counts, mean> least);
     }
 }
 
@@ -63,10 +63,10 @@ static void say_effect(bang_text *out, const json_t *units, const shift_clause *
         bang_text_add(out, "%.2f", e->mean);
         return;
     }
-    bang_text_add(out, "%s points [%s, %s]", shift_points(mean, e->mean, 2),
-                  shift_points(low, e->low, 2), shift_points(high, e->high, 2));
-    if (part->difference.quantity < SHIFT_ABOVE_CURVE || part->difference.quantity == SHIFT_FASHION)
-        bang_text_add(out, ", above 0 in %zu of %zu seed%s", e->wins, e->n, e->n == 1 ? "" : "s");
+    bang_text_add(out, "%s [%s, %s]", shift_points(mean, e->mean, 2), shift_points(low, e->low, 2),
+                  shift_points(high, e->high, 2));
+    if (e->n > 1)
+        bang_text_add(out, " (%zu of %zu)", e->wins, e->n);
     bang_curve_residual residual;
     double x;
     for (size_t u = 0; part->difference.quantity == SHIFT_ABOVE_CURVE && u < json_array_size(units);
@@ -104,7 +104,7 @@ shift_holds shift_judge_claim(bang_text *because, const json_t *units, const shi
     else if (left)
         bang_text_add(because, "; not run at this scale: %s", missing.data ? missing.data : "");
     if (few)
-        bang_text_add(because, ". Intervals of the images alone, not of other seeds");
+        bang_text_add(because, ". Intervals of images alone");
     bang_text_release(&missing);
     return combine(found, claim->some);
 }
@@ -112,28 +112,34 @@ shift_holds shift_judge_claim(bang_text *because, const json_t *units, const shi
 void shift_show_rule(json_t *show, const json_t *units)
 {
     size_t seeds = json_array_size(units);
-    bang_text text = {0};
-    bang_text_add(
-        &text,
-        "How verdicts are made, all by one rule. A claim becomes differences with a direction: in "
-        "points (hundredths) of accuracy unless it says otherwise, mean over the five shifted "
-        "sets, each seed compared with itself; each stands with its 95 %% interval in brackets. A "
-        "claim holds where the interval lies wholly on the claimed side of 0. It does not hold "
-        "here where the interval lies on the other side, or ends short of the smallest effect "
-        "that counts: 0.5 points of accuracy, 2 points of confidence or margin. In between it "
-        "holds partly if the mean is on the claimed side, and is undecided if it is not. That "
-        "something makes no difference holds where the interval excludes an effect of that size. "
-        "A claim of several parts holds if all of them hold. What was not run has no say. ");
+    char over[240];
     if (seeds >= 3)
-        bang_text_add(&text, "Intervals are Student's t over %zu seeds.", seeds);
+        snprintf(over, sizeof over, "Student's t over %zu seeds, each compared with itself", seeds);
     else
-        bang_text_add(&text,
-                      "With %zu seed%s intervals are of the test images alone: they say nothing "
-                      "about other seeds. For those run bang reproduce lab --full.",
-                      seeds, seeds == 1 ? "" : "s");
-    if (text.data)
-        lab_show_text(show, text.data);
-    bang_text_release(&text);
+        snprintf(over, sizeof over,
+                 "of the test images of %zu seed%s alone: it says nothing about other seeds; for "
+                 "those run bang reproduce lab --full",
+                 seeds, seeds == 1 ? "" : "s");
+    json_array_append_new(
+        show,
+        json_pack(
+            "{ss ss s[[ss][ss][ss][ss][ss][ss][ss]]}", "kind", "facts", "title",
+            "How verdicts are made, all by one rule", "rows", "a claim is",
+            "one or more differences with a direction, each written as mean [95 % interval] (seeds "
+            "above 0 of all), in points (hundredths) of accuracy averaged over the five shifted "
+            "sets unless it says otherwise",
+            "the interval is", over, "holds",
+            "the interval lies wholly on the claimed side of 0 (or of what the claim names)",
+            "does not hold here",
+            "the interval lies on the other side, or ends short of the smallest effect that "
+            "counts: 0.5 points of accuracy, 2 points of confidence or margin",
+            "partly",
+            "neither, with the mean on the claimed side; or some parts of a claim hold and others "
+            "do not",
+            "open", "neither, with the mean on the other side; or not run at this scale",
+            "no difference",
+            "a claim that something does not help, or stays within some points, holds where the "
+            "interval excludes an effect that counts"));
 }
 
 void shift_show_claims(json_t *show, json_t *verdicts, const json_t *units, int chapter)

@@ -38,7 +38,7 @@ static int take_images(bang_images *out, const bang_array *pixels, const bang_ar
     return rc;
 }
 
-/* 1: train and test are there; 0: Fashion-MNIST is not, and why stands in result. */
+/* Where Fashion-MNIST is not there, both stay empty, and why stands in result. */
 static int take_sets(bang_images *train, bang_images *test, json_t *result, uint64_t seed,
                      bang_error *err)
 {
@@ -49,7 +49,7 @@ static int take_sets(bang_images *train, bang_images *test, json_t *result, uint
         return json_object_set_new(result, "missing", json_string(why.message)) < 0
                    ? bang_fail_memory(err)
                    : 0;
-    if (rc < 0)
+    if (rc != 0)
         return bang_fail(err, rc, "%s", why.message);
     size_t n = all.train_labels.count, m = all.test_labels.count;
     rc = take_images(train, &all.train_images, &all.train_labels, (size_t)(seed % n * TRAIN) % n,
@@ -57,7 +57,7 @@ static int take_sets(bang_images *train, bang_images *test, json_t *result, uint
     if (rc == 0)
         rc = take_images(test, &all.test_images, &all.test_labels, 0, m < TEST ? m : TEST, err);
     bang_mnist_release(&all);
-    return rc < 0 ? rc : 1;
+    return rc;
 }
 
 /* logits (count, K) of a model with these parameters, or the features (count, features). */
@@ -203,7 +203,7 @@ int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_mode
         return bang_fail(err, BANG_EUSAGE,
                          "fashion-mnist: both models must be of one form and read 28 x 28 grey");
     int rc = take_sets(&train, &test, result, seed, err);
-    if (rc <= 0)
+    if (rc != 0 || train.count == 0 || test.count == 0)
         goto done;
     rc = fit_probe(&probe, pre, &train, cancel, err);
     if (rc == 0)

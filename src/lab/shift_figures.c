@@ -114,8 +114,10 @@ static void show_contributions(json_t *show, const json_t *units)
     add_columns(f, units, "TF + FT", SHIFT_ONE, "vanilla", 0, 4);
     add_columns(f, units, "all", SHIFT_ALL, "vanilla", 0, 6);
     shift_figure_show(show, f);
-    f = shift_figure_begin("columns", "FalseFalseTrue and TrueTrueFalse",
-                           "Averaging also breaks what both models had right, but far less often.");
+    f = shift_figure_begin(
+        "columns", "FalseFalseTrue and TrueTrueFalse",
+        "Averaging corrects what both models get wrong (FFT) and breaks what both get right "
+        "(TTF). The paper finds the first far more often, most of all out of distribution.");
     shift_figure_label(f, "x_label", "set");
     shift_figure_label(f, "value_label", "share of images");
     json_object_set_new(f, "names", shift_figure_sets(0));
@@ -162,34 +164,42 @@ static void add_fashion_alphas(json_t *figure, const json_t *units, const char *
         shift_figure_point(series, (double)a / (SHIFT_ALPHAS - 1), sum[a] / (double)count);
 }
 
-static void show_outputs_and_weights(json_t *show, const json_t *units)
+static void show_weights_or_outputs(json_t *show, const json_t *units, const char *prefix)
 {
     static const struct {
-        const char *method, *wse, *ose;
+        const char *method, *field, *name;
         int color;
-    } lines[] = {{"vanilla", "WSE", "OSE", 0},
-                 {"long-vanilla", "WSE, LONG", "OSE, LONG", 4},
-                 {"long-mixup-ls-10", "WSE, LONG with Mixup + LS", "OSE, LONG with Mixup + LS", 6}};
+    } lines[] = {{"vanilla", "wse", "weights (WSE), vanilla", 0},
+                 {"vanilla", "ose_alphas", "outputs (OSE), vanilla", 5},
+                 {"mixup-ls-10", "wse", "weights, Mixup + LS", 1},
+                 {"mixup-ls-10", "ose_alphas", "outputs, Mixup + LS", 4}};
+    char title[96];
+    snprintf(title, sizeof title, "Weights or outputs, the same labels%s",
+             *prefix ? " (LONG)" : "");
     json_t *f = shift_figure_begin(
-        "lines", "Weights or outputs, the same labels",
-        "OOD accuracy from PM (alpha 0) to FM (alpha 1). The more over-confident FM, the more the "
-        "ensemble of outputs (OSE) follows it, and the further it stays below the average (WSE).");
+        "lines", title,
+        "OOD accuracy from PM (alpha 0) to FM (alpha 1). The paper expects averages of weights "
+        "above averages of outputs.");
     shift_figure_label(f, "x_label", "alpha: weight of the fine-tuned model");
     shift_figure_label(f, "y_label", "OOD accuracy");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        add_alphas(f, units, lines[i].wse, lines[i].method, "wse", SHIFT_OOD, lines[i].color);
-        add_alphas(f, units, lines[i].ose, lines[i].method, "ose_alphas", SHIFT_OOD,
-                   lines[i].color + 1);
+        char method[64];
+        snprintf(method, sizeof method, "%s%s", prefix, lines[i].method);
+        add_alphas(f, units, lines[i].name, method, lines[i].field, SHIFT_OOD, lines[i].color);
     }
     shift_figure_show(show, f);
-    f = shift_figure_begin(
+}
+
+static void show_other_labels(json_t *show, const json_t *units)
+{
+    json_t *f = shift_figure_begin(
         "lines", "Weights or outputs, other labels",
-        "Accuracy on Fashion-MNIST with a linear probe of PM. Fine-tuning on digits "
-        "taught FM little that helps here, so the paper expects no gain of WSE.");
+        "Accuracy on Fashion-MNIST with a linear probe of PM. Fine-tuning on digits teaches FM "
+        "little that helps here, so the paper expects no gain of WSE over OSE.");
     shift_figure_label(f, "x_label", "alpha: weight of the fine-tuned model");
     shift_figure_label(f, "y_label", "accuracy on Fashion-MNIST");
-    add_fashion_alphas(f, units, "wse", "WSE", 0);
-    add_fashion_alphas(f, units, "ose", "OSE", 1);
+    add_fashion_alphas(f, units, "wse", "weights (WSE)", 0);
+    add_fashion_alphas(f, units, "ose", "outputs (OSE)", 5);
     shift_figure_show(show, f);
 }
 
@@ -197,7 +207,9 @@ void shift_figures_averages(json_t *show, const json_t *units)
 {
     show_false_false_true(show, units);
     show_contributions(show, units);
-    show_outputs_and_weights(show, units);
+    show_weights_or_outputs(show, units, "");
+    show_weights_or_outputs(show, units, "long-");
+    show_other_labels(show, units);
 }
 
 /* ID against OOD along alpha: the picture of WiSE-FT. */
@@ -239,10 +251,10 @@ static void show_path(json_t *show, const json_t *units, const char *prefix)
     snprintf(vanilla, sizeof vanilla, "%svanilla", prefix);
     snprintf(bang, sizeof bang, "%smixup-ls-10", prefix);
     snprintf(title, sizeof title, "From PM to FM: ID against OOD%s", is_long ? " (LONG)" : "");
-    json_t *f = shift_figure_begin(
-        "lines", title,
-        "Every point is an alpha from 0 (PM) to 1 (FM), a tenth apart. Averages first gain both in "
-        "and out of distribution and then trade one for the other; a higher path is better.");
+    json_t *f =
+        shift_figure_begin("lines", title,
+                           "Every point is an alpha from 0 (PM) to 1 (FM), a tenth apart. The "
+                           "higher and the further to the right a path, the better.");
     shift_figure_label(f, "x_label", "accuracy in distribution (ID)");
     shift_figure_label(f, "y_label", "OOD accuracy");
     json_object_set_new(f, "x_percent", json_true());

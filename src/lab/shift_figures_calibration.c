@@ -140,19 +140,20 @@ void shift_figures_calibration(json_t *show, const json_t *units)
         {"FM, Mixup + LS", "long-mixup-ls-10/fine", 2}};
     show_scatter(show, units, "Confidence against accuracy",
                  "A point per set and model, means over seeds. On the diagonal a model is as "
-                 "confident as it is accurate; PM lies near it, the vanilla FM far above.",
+                 "confident as it is accurate. The paper finds PM near it and FM far above, most "
+                 "of all out of distribution.",
                  ours, sizeof ours / sizeof *ours);
     show_scatter(show, units, "Confidence against accuracy, other augmentations",
                  "The paper finds that these do not bring FM nearer to the diagonal.", others,
                  sizeof others / sizeof *others);
     show_scatter(show, units, "Confidence against accuracy after LONG fine-tuning",
-                 "The longer the fine-tuning, the more over-confident.", longer,
+                 "The same models after longer fine-tuning at a higher rate.", longer,
                  sizeof longer / sizeof *longer);
     show_margins(show, units, "Margins by group, WiSE-FT", "vanilla",
                  "Margin: probability of the right class less the largest of the others; mean over "
                  "the shifted sets. In TF the sum says who wins where PM alone is right.");
     show_margins(show, units, "Margins by group, BANG (Mixup + LS)", "mixup-ls-10",
-                 "FM is less sure of its mistakes than in the figure before.");
+                 "To be held against the figure before: in TF the paper finds a sum above 0.");
     show_margin_sets(show, units);
 }
 

@@ -61,7 +61,8 @@ void shift_mix(float *out, const float *pre, const float *fine, double alpha, si
     const void *const in[] = {pre, fine};
     const bang_dtype types[] = {BANG_F32, BANG_F32};
     bang_block block = {
-        .inputs = 2, .count = count, .in = in, .in_types = types, .out = out, .out_type = BANG_F32};
+        .inputs = 2, .count = count, .in = in, .in_types = types, .out_type = BANG_F32};
+    block.out = out;
     bang_block_linear(&block, (double[]){1 - alpha, alpha});
 }
 

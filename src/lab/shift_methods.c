@@ -15,23 +15,23 @@ enum { MAIN = 500, LONG = 1200 };
 #define MIXUP 0.2 /* Beta(.2, .2) */
 
 static const shift_method methods[] = {
-    {"vanilla", "Vanilla", 0, 0, NULL, MAIN, MAIN_RATE, 1},
-    {"ls-05", "LS(0.05)", .05, 0, NULL, MAIN, MAIN_RATE, 0},
-    {"ls-10", "LS(0.10)", .10, 0, NULL, MAIN, MAIN_RATE, 1},
-    {"ls-15", "LS(0.15)", .15, 0, NULL, MAIN, MAIN_RATE, 0},
-    {"ls-20", "LS(0.20)", .20, 0, NULL, MAIN, MAIN_RATE, 0},
-    {"mixup", "Mixup", 0, MIXUP, NULL, MAIN, MAIN_RATE, 1},
-    {"mixup-ls-05", "Mixup + LS(0.05)", .05, MIXUP, NULL, MAIN, MAIN_RATE, 0},
-    {"mixup-ls-10", "Mixup + LS(0.10)", .10, MIXUP, NULL, MAIN, MAIN_RATE, 1},
-    {"mixup-ls-15", "Mixup + LS(0.15)", .15, MIXUP, NULL, MAIN, MAIN_RATE, 0},
-    {"mixup-ls-20", "Mixup + LS(0.20)", .20, MIXUP, NULL, MAIN, MAIN_RATE, 0},
-    {"flip", "Flip", 0, 0, "flip", MAIN, MAIN_RATE, 0},
-    {"rotate", "Rotate", 0, 0, "rotate", MAIN, MAIN_RATE, 0},
-    {"color", "Color", 0, 0, "color", MAIN, MAIN_RATE, 1},
-    {"long-vanilla", "Vanilla, long", 0, 0, NULL, LONG, LONG_RATE, 1},
-    {"long-ls-10", "LS(0.10), long", .10, 0, NULL, LONG, LONG_RATE, 0},
-    {"long-mixup", "Mixup, long", 0, MIXUP, NULL, LONG, LONG_RATE, 0},
-    {"long-mixup-ls-10", "Mixup + LS(0.10), long", .10, MIXUP, NULL, LONG, LONG_RATE, 1},
+    {"vanilla", "Vanilla", 0, 0, NULL, MAIN_RATE, MAIN, 1},
+    {"ls-05", "LS(0.05)", .05, 0, NULL, MAIN_RATE, MAIN, 0},
+    {"ls-10", "LS(0.10)", .10, 0, NULL, MAIN_RATE, MAIN, 1},
+    {"ls-15", "LS(0.15)", .15, 0, NULL, MAIN_RATE, MAIN, 0},
+    {"ls-20", "LS(0.20)", .20, 0, NULL, MAIN_RATE, MAIN, 0},
+    {"mixup", "Mixup", 0, MIXUP, NULL, MAIN_RATE, MAIN, 1},
+    {"mixup-ls-05", "Mixup + LS(0.05)", .05, MIXUP, NULL, MAIN_RATE, MAIN, 0},
+    {"mixup-ls-10", "Mixup + LS(0.10)", .10, MIXUP, NULL, MAIN_RATE, MAIN, 1},
+    {"mixup-ls-15", "Mixup + LS(0.15)", .15, MIXUP, NULL, MAIN_RATE, MAIN, 0},
+    {"mixup-ls-20", "Mixup + LS(0.20)", .20, MIXUP, NULL, MAIN_RATE, MAIN, 0},
+    {"flip", "Flip", 0, 0, "flip", MAIN_RATE, MAIN, 0},
+    {"rotate", "Rotate", 0, 0, "rotate", MAIN_RATE, MAIN, 0},
+    {"color", "Color", 0, 0, "color", MAIN_RATE, MAIN, 1},
+    {"long-vanilla", "Vanilla, long", 0, 0, NULL, LONG_RATE, LONG, 1},
+    {"long-ls-10", "LS(0.10), long", .10, 0, NULL, LONG_RATE, LONG, 0},
+    {"long-mixup", "Mixup, long", 0, MIXUP, NULL, LONG_RATE, LONG, 0},
+    {"long-mixup-ls-10", "Mixup + LS(0.10), long", .10, MIXUP, NULL, LONG_RATE, LONG, 1},
 };
 
 const shift_method *shift_methods(size_t *count)
@@ -96,7 +96,8 @@ shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mn
                        .pre_batch = 128,
                        .batch = 64,
                        .shorten = 1,
-                       .fashion = 1};
+                       .fashion = 1,
+                       .maps = 1};
     plan.seeds = options->seeds ? options->seeds : options->full ? FULL_SEEDS : QUICK_SEEDS;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (options->full || methods[i].quick)
@@ -128,8 +129,9 @@ static json_t *common_options(const shift_plan *plan, const char *digest)
 json_t *shift_unit_options(const shift_plan *plan, size_t unit, const char *digest)
 {
     json_t *out = common_options(plan, digest);
+    uint64_t seed = plan->seed + unit;
     json_object_set_new(out, "unit", json_integer((json_int_t)unit));
-    json_object_set_new(out, "seed", json_integer((json_int_t)(plan->seed + unit)));
+    json_object_set_new(out, "seed", json_integer((json_int_t)seed));
     json_object_set_new(out, "grid", json_integer(unit == 0 ? (json_int_t)plan->grid_count : 0));
     return out;
 }

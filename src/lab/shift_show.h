@@ -78,8 +78,8 @@ double shift_mean_alpha(const json_t *units, const char *method, const char *fie
 /* Margin of "pre" or "fine" on group TT TF FT FF, mean over units that have one. */
 double shift_mean_margin(const json_t *units, const char *method, const char *whose, size_t group,
                          size_t set);
-/* 1 if some unit has the method. */
-int shift_was_run(const json_t *units, const char *method);
+/* The alpha that is best for METHOD on ID validation, mean over units. */
+double shift_mean_validated(const json_t *units, const char *method);
 
 /* The grid of unit u and its fit; -1: there is none, or fewer than four points. */
 enum { SHIFT_CURVE_MOST = 256 };
@@ -129,9 +129,9 @@ typedef struct shift_clause {
 enum { SHIFT_AVERAGES, SHIFT_BANG, SHIFT_CALIBRATION, SHIFT_CURVE, SHIFT_CHAPTERS };
 typedef struct shift_claim {
     int chapter;
+    int some;         /* it is enough that one part holds */
     const char *item; /* of the paper; NULL: the paper does not claim it */
     const char *claim;
-    int some; /* it is enough that one part holds */
     size_t count;
     const shift_clause *parts;
 } shift_claim;

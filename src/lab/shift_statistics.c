@@ -52,46 +52,60 @@ static double widest(double mean, double low, double high)
     return fmax(0, (mean - low) * (high - mean));
 }
 
-/* Images that PM alone has right. */
-static double group_images(const json_t *units, size_t u, const char *method, size_t set)
+/* Images of a group as counted, in the order TTT TTF TFT TFF FTT FTF FFT FFF. */
+static double group_count(const json_t *units, size_t u, const char *method, size_t group,
+                          size_t set)
 {
-    double share = shift_read(units, u, SHIFT_CORRECTED, method, set);
-    const json_t *rows = json_object_get(
-        json_object_get(json_object_get(json_array_get(units, u), "methods"), method), "groups");
-    double wrong = json_number_value(json_array_get(json_array_get(rows, set), 3));
-    return share * images_of(json_array_get(units, u), set) + wrong;
+    const json_t *methods = json_object_get(json_array_get(units, u), "methods");
+    const json_t *rows = json_object_get(json_object_get(methods, method), "groups");
+    return json_number_value(json_array_get(json_array_get(rows, set), group));
 }
 
-/* Of one member on one set. */
+/* Of what is counted in groups. Contributions are against the better of PM and FM: the average has
+ * some images right that this one has wrong, and the other way round. */
+static double group_variance(const json_t *units, size_t u, shift_quantity quantity,
+                             const char *method, size_t set)
+{
+    enum { TTT, TTF, TFT, TFF, FTT, FTF, FFT };
+    double c[8], n = images_of(json_array_get(units, u), set);
+    for (size_t g = 0; g < 8; g++)
+        c[g] = group_count(units, u, method, g, set);
+    int pre = c[TFT] + c[TFF] >= c[FTT] + c[FTF]; /* PM is the better one */
+    double right = pre ? c[FTT] : c[TFT], wrong = pre ? c[TFF] : c[FTF];
+    switch (quantity) {
+    case SHIFT_BOTH:
+        return pair_variance(c[FFT], c[TTF], 1, n);
+    case SHIFT_TWICE:
+        return pair_variance(c[FFT], c[TTF], 2, n);
+    case SHIFT_ONE:
+        return pair_variance(right, wrong, 1, n);
+    default:
+        return pair_variance(right + c[FFT], wrong + c[TTF], 1, n);
+    }
+}
+
+/* Of one member on one set. What a model is sure of it has right more often, so that confidence
+ * varies with being right: their difference is taken to vary no more than being right does. */
 static double set_variance(const json_t *units, size_t u, shift_quantity quantity,
                            const char *member, size_t set)
 {
     double n = images_of(json_array_get(units, u), set);
     double value = shift_read(units, u, quantity, member, set);
-    double fft = 0, ttf = 0;
-    if (quantity == SHIFT_BOTH || quantity == SHIFT_TWICE) {
-        fft = n * shift_read(units, u, SHIFT_FFT, member, set);
-        ttf = n * shift_read(units, u, SHIFT_TTF, member, set);
-    }
+    double alone = group_count(units, u, member, 2, set) + group_count(units, u, member, 3, set);
     switch (quantity) {
     case SHIFT_OVER:
-    case SHIFT_GAP: {
-        double accuracy = shift_read(units, u, SHIFT_ACCURACY, member, set);
-        double confidence = shift_read(units, u, SHIFT_CONFIDENCE, member, set);
-        return (widest(accuracy, 0, 1) + widest(confidence, 0, 1)) / n;
-    }
+    case SHIFT_GAP:
+        return widest(shift_read(units, u, SHIFT_ACCURACY, member, set), 0, 1) / n;
     case SHIFT_BOTH:
-        return pair_variance(fft, ttf, 1, n);
     case SHIFT_TWICE:
-        return pair_variance(fft, ttf, 2, n);
     case SHIFT_ONE:
     case SHIFT_ALL:
-        return widest(value, -1, 1) / n;
+        return group_variance(units, u, quantity, member, set);
     case SHIFT_MARGIN_PRE:
     case SHIFT_MARGIN_FINE:
-        return widest(value, -1, 1) / group_images(units, u, member, set);
+        return widest(value, -1, 1) / alone;
     case SHIFT_MARGIN_SUM:
-        return widest(value, -2, 2) / group_images(units, u, member, set);
+        return widest(value, -2, 2) / alone;
     default:
         return widest(value, 0, 1) / n;
     }

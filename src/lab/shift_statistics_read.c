@@ -71,15 +71,15 @@ static double best_choice(const json_t *units, size_t u, const char *member, int
     return best;
 }
 
-/* The average at the alpha that is best on ID validation, the smallest of equals. */
-static double validated(const json_t *method, size_t set)
+/* Which alpha is best on ID validation: its number, the smallest of equals. */
+static size_t validated(const json_t *method)
 {
     const json_t *scores = json_object_get(method, "validation");
     size_t best = 0;
     for (size_t a = 1; a < json_array_size(scores); a++)
         if (number_at(scores, a) > number_at(scores, best))
             best = a;
-    return number_at(json_array_get(json_object_get(method, "wse"), best), set);
+    return best;
 }
 
 static double accuracy_at(const json_t *units, size_t u, const char *member, size_t set)
@@ -92,7 +92,7 @@ static double accuracy_at(const json_t *units, size_t u, const char *member, siz
         if (strcmp(kind, chosen[i]) == 0) /* the paper chooses for OOD sets alone */
             return set == 0 ? NAN : best_choice(units, u, member, i % 2, i / 2, set);
     if (strcmp(kind, "id-alpha") == 0)
-        return validated(method, set);
+        return number_at(json_array_get(json_object_get(method, "wse"), validated(method)), set);
     return number_at(json_object_get(member_of(unit, member), "accuracy"), set);
 }
 
@@ -308,11 +308,14 @@ double shift_mean_margin(const json_t *units, const char *method, const char *wh
     return m.count ? m.sum / (double)m.count : NAN;
 }
 
-int shift_was_run(const json_t *units, const char *method)
+double shift_mean_validated(const json_t *units, const char *method)
 {
     const char *kind;
-    for (size_t u = 0; u < json_array_size(units); u++)
-        if (method_of(json_array_get(units, u), method, &kind))
-            return 1;
-    return 0;
+    mean m = {0, 0};
+    for (size_t u = 0; u < json_array_size(units); u++) {
+        const json_t *found = method_of(json_array_get(units, u), method, &kind);
+        if (found)
+            add(&m, number_at(json_object_get(found, "alphas"), validated(found)));
+    }
+    return m.count ? m.sum / (double)m.count : NAN;
 }

@@ -138,7 +138,8 @@ static void show_setting(json_t *show, const json_t *units)
         "are tested in that domain (ID) and on five shifted sets that stand for the paper's: V2 "
         "(other writers), R (thick or blurred strokes on all textures), A (occluded and noisy), S "
         "(thin dark strokes on white), O (rotated, scaled, sheared). OOD is the mean of the five. "
-        "%zu seed%s, each with its own pre-training, renderings and fine-tunings; %.0f images per "
+        "%zu seed%s, each with its own pre-training, renderings and fine-tunings; %.0f images of "
+        "each "
         "shifted set. MAIN: 500 steps at 5e-4; LONG: 1,200 steps at 1e-3.",
         json_array_size(units), json_array_size(units) == 1 ? "" : "s", images);
     lab_show_text(show, text);

@@ -6,7 +6,7 @@
 #include "bang/base/file.h"
 #include "lab/shift_unit.h"
 
-static const char digest_key[] = "bang.tune";
+static const char digest_key[] = "bang.run"; /* as bang train has it */
 
 static int make_model(bang_vit_model *out, uint64_t seed, bang_error *err)
 {
@@ -58,16 +58,19 @@ static char *path_of(const shift_run *run, const shift_seed *seed, const char *n
 static int take_file(bang_vit_model *model, const char *path, const char *digest)
 {
     const bang_vit_hints hints = BANG_VIT_HINTS_INIT;
+    bang_checkpoint *file = NULL;
     bang_vit_model there = {0};
     bang_error ignored = {0};
-    if (bang_vit_model_load(&there, path, &hints, &ignored) < 0)
+    if (bang_checkpoint_open(&file, path, &ignored) < 0)
         return 0;
-    const char *found = json_string_value(json_object_get(there.metadata, digest_key));
-    int fits = found && strcmp(found, digest) == 0 && there.vit.map.count == model->vit.map.count;
-    if (fits)
+    const char *found = json_string_value(json_object_get(file->metadata, digest_key));
+    int fits = found && strcmp(found, digest) == 0 &&
+               bang_vit_model_read(&there, file, &hints, &ignored) == 0;
+    if (fits && (fits = there.vit.map.count == model->vit.map.count))
         memcpy(model->vit.parameters, there.vit.parameters,
                model->vit.map.count * sizeof *model->vit.parameters);
     bang_vit_model_release(&there);
+    bang_checkpoint_close(file);
     return fits;
 }
 
@@ -99,21 +102,22 @@ static void watch_training(void *context, bang_tune_phase phase, uint64_t done, 
 
 /* Trains model, which is as it begins, or takes what an earlier run made of it. */
 static int obtain(bang_vit_model *model, shift_run *run, const shift_seed *seed,
-                  const bang_images *images, const char *name, bang_tune_options *options,
+                  const bang_images *images, const char *name, const bang_tune_options *options,
                   bang_error *err)
 {
     char digest[BANG_DIGEST_TEXT], *folder = path_of(run, seed, NULL);
     char *path = path_of(run, seed, name);
     watch w = {run, 0};
-    options->train.cancel = run->options->cancel;
-    options->progress = watch_training;
-    options->context = &w;
-    int rc = folder && path ? bang_tune_digest(digest, model, images, NULL, options, err)
+    bang_tune_options how = *options;
+    how.train.cancel = run->options->cancel;
+    how.progress = watch_training;
+    how.context = &w;
+    int rc = folder && path ? bang_tune_digest(digest, model, images, NULL, &how, err)
                             : bang_fail_memory(err);
     if (rc == 0 && run->options->resume && take_file(model, path, digest)) {
-        shift_trained(run, shift_pictures(options, images->count));
+        shift_trained(run, shift_pictures(&how, images->count));
     } else if (rc == 0) {
-        rc = bang_tune_vit(model, images, NULL, options, NULL, err);
+        rc = bang_tune_vit(model, images, NULL, &how, NULL, err);
         if (rc == 0)
             rc = keep(model, folder, path, digest, err);
     }
@@ -131,7 +135,7 @@ int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err)
 }
 
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
-                     bang_tune_options *options, bang_error *err)
+                     const bang_tune_options *options, bang_error *err)
 {
     int rc = shift_copy(fine, &seed->pre, err);
     return rc < 0 ? rc : obtain(fine, run, seed, &seed->data.tune, name, options, err);

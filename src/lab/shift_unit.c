@@ -7,7 +7,8 @@
 #include "lab/shift_unit.h"
 
 enum {
-    WAVE = 8, /* seeds together, or as many as threads: what is in memory */
+    WAVE = 8,        /* seeds together, or as many as threads: what is in memory */
+    FASHION = 60000, /* what clothes cost, in pictures looked at */
     K = BANG_SHIFT_CLASSES,
 };
 
@@ -133,15 +134,39 @@ static int store_ready(shift_run *run, bang_error *err)
     return 0;
 }
 
+static const char fashion_method[] = "vanilla";
+
+/* The place of the method whose models look at clothes; SIZE_MAX: none does. */
+static size_t fashion_place(const shift_plan *plan)
+{
+    for (size_t m = 0; plan->fashion && m < plan->method_count; m++)
+        if (strcmp(plan->methods[m]->name, fashion_method) == 0)
+            return m;
+    return SIZE_MAX;
+}
+
+static int measure_fashion(shift_run *run, shift_seed *seed, bang_error *err)
+{
+    size_t m = fashion_place(run->plan);
+    if (m == SIZE_MAX)
+        return 0;
+    if (!(seed->fashion = json_object()))
+        return bang_fail_memory(err);
+    int rc = shift_fashion(seed->fashion, &seed->pre, &seed->fine[m], run->plan->seed + seed->unit,
+                           run->options->cancel, err);
+    shift_looked(run, FASHION);
+    return rc;
+}
+
 /* Round 3, seed by seed, so that the first records are written early. Whoever measures the last
  * of a seed writes its record. */
 static int measure_task(void *context, size_t index, int worker, bang_error *err)
 {
     shift_run *run = context;
-    size_t tasks = run->plan->method_count, task = index % tasks;
+    size_t tasks = run->plan->method_count + 1, task = index % tasks;
     shift_seed *seed = &run->seeds[index / tasks];
     (void)worker;
-    int rc = shift_measure(run, seed, task, err);
+    int rc = task ? shift_measure(run, seed, task - 1, err) : measure_fashion(run, seed, err);
     if (rc < 0 || atomic_fetch_sub(&seed->left, 1) != 1)
         return rc;
     rc = assemble(run, seed, err);
@@ -151,7 +176,7 @@ static int measure_task(void *context, size_t index, int worker, bang_error *err
     return store_ready(run, err);
 }
 
-static void release_seed(shift_seed *seed)
+void shift_seed_release(shift_seed *seed)
 {
     shift_data_release(seed);
     bang_vit_model_release(&seed->pre);
@@ -182,18 +207,19 @@ static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **
         return bang_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         run->seeds[i].unit = units[i];
-        atomic_store(&run->seeds[i].left, plan->method_count);
+        atomic_store(&run->seeds[i].left, plan->method_count + 1);
     }
     int rc = bang_parallel_for(count, threads, prepare_seed, run, cancel, err);
     if (rc == 0)
         rc = bang_parallel_for(count * plan->method_count + grid, threads, train_task, run, cancel,
                                err);
     if (rc == 0)
-        rc = bang_parallel_for(count * plan->method_count, threads, measure_task, run, cancel, err);
+        rc = bang_parallel_for(count * (plan->method_count + 1), threads, measure_task, run, cancel,
+                               err);
     for (size_t i = 0; i < count; i++) {
         if (rc == 0)
             result[units[i]] = json_incref(run->seeds[i].record);
-        release_seed(&run->seeds[i]);
+        shift_seed_release(&run->seeds[i]);
     }
     free(run->seeds);
     run->seeds = NULL;
@@ -208,6 +234,7 @@ static uint64_t cost(const shift_plan *plan, size_t unit)
     bang_tune_options o;
     shift_recipe_pre(&o, plan, unit);
     uint64_t thirds = 3 * shift_pictures(&o, plan->broad) + labelled + unlabelled;
+    thirds += fashion_place(plan) < SIZE_MAX ? FASHION : 0;
     for (size_t m = 0; m < plan->method_count; m++) {
         bang_error ignored = {0};
         shift_recipe(&o, plan, plan->methods[m], unit, &ignored);

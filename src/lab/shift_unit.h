@@ -38,8 +38,8 @@ typedef struct shift_plan {
     size_t unlabelled;                    /* of each of the five OOD kinds */
     uint64_t pre_steps;
     size_t pre_batch, batch;
-    int shorten; /* steps of fine-tuning are divided by it: 1, more in tests */
-    int fashion;
+    int shorten;       /* steps of fine-tuning are divided by it: 1, more in tests */
+    int fashion, maps; /* clothes, and the maps of the first seed */
 } shift_plan;
 
 /* mnist says how many images there are at most. */
@@ -93,6 +93,8 @@ typedef struct shift_seed {
     json_t *record;
 } shift_seed;
 
+void shift_seed_release(shift_seed *seed);
+
 /* A call: seeds that are worked on together. */
 typedef struct shift_run {
     const shift_plan *plan;
@@ -119,7 +121,7 @@ const bang_images *shift_part(const shift_seed *seed, size_t part);
  * kept there. fine begins as the pre-trained model. */
 int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err);
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
-                     bang_tune_options *options, bang_error *err);
+                     const bang_tune_options *options, bang_error *err);
 /* The same model with all its parameters; the caller releases it. */
 int shift_copy(bang_vit_model *out, const bang_vit_model *model, bang_error *err);
 
@@ -159,6 +161,9 @@ extern const char shift_unit_prefix[], shift_section[];
  * reference). */
 int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
                     const bang_lab_options *options, bang_error *err);
+/* The chapter of maps. */
+int shift_run_maps(const shift_plan *plan, const bang_mnist *mnist, const bang_lab_options *options,
+                   bang_error *err);
 /* All of the experiment: units, chapters, and the summary for programs. */
 int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnist,
                   const bang_lab_options *options, bang_error *err);

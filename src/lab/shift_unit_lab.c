@@ -78,6 +78,8 @@ int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnis
         rc = shift_run_units(&units, plan, mnist, options, err);
     if (rc == 0)
         rc = sum_up(result, units, plan, mnist, options, err);
+    if (rc == 0 && plan->maps)
+        rc = shift_run_maps(plan, mnist, options, err);
     json_decref(units);
     return rc;
 }

@@ -57,29 +57,29 @@ static void add_head(double *out, const two_layer_heads *w, const member *m, con
             add_product(out, w->change[k], x, rows, w->outputs, m->share[k]);
 }
 
-void two_layer_split_image(two_layer_split *out, const two_layer_heads *w, const double *h,
+void two_layer_split_image(two_layer_split *out, const two_layer_heads *heads, const double *h,
                            const double *d1, const double *d2, double scale)
 {
     const double shares[3][2] = {{scale, 0}, {0, scale}, {scale / 2, scale / 2}};
     double on[TWO_HIDDEN_MAX + 1];
     member m;
     *out = (two_layer_split){0};
-    for (size_t i = 0; i < w->hidden; i++)
+    for (size_t i = 0; i < heads->hidden; i++)
         on[i] = h[i] > 0 ? h[i] : 0;
-    on[w->hidden] = 1;
+    on[heads->hidden] = 1;
     for (int k = 0; k < 3; k++) {
         double(*term)[TWO_OUTPUTS_MAX] = out->term[k];
         m.share[0] = shares[k][0];
         m.share[1] = shares[k][1];
-        out->switched[k] = fill_member(&m, h, d1, d2, w->hidden);
-        add_product(term[TWO_FIXED], w->base, on, w->hidden + 1, w->outputs, 1);
-        add_product(term[TWO_LINEAR], w->base, m.kept, w->hidden, w->outputs, 1);
-        add_head(term[TWO_LINEAR], w, &m, on, 0);
-        add_head(term[TWO_BILINEAR], w, &m, m.kept, 0);
-        add_head(term[TWO_REST], w, &m, m.rest, 1);
-        add_head(out->output[k], w, &m, m.moved, 1);
+        out->switched[k] = fill_member(&m, h, d1, d2, heads->hidden);
+        add_product(term[TWO_FIXED], heads->base, on, heads->hidden + 1, heads->outputs, 1);
+        add_product(term[TWO_LINEAR], heads->base, m.kept, heads->hidden, heads->outputs, 1);
+        add_head(term[TWO_LINEAR], heads, &m, on, 0);
+        add_head(term[TWO_BILINEAR], heads, &m, m.kept, 0);
+        add_head(term[TWO_REST], heads, &m, m.rest, 1);
+        add_head(out->output[k], heads, &m, m.moved, 1);
     }
-    for (size_t c = 0; c < w->outputs; c++) {
+    for (size_t c = 0; c < heads->outputs; c++) {
         out->output[TWO_OSE][c] = (out->output[TWO_FIRST][c] + out->output[TWO_SECOND][c]) / 2;
         for (int t = 0; t < TWO_TERMS; t++)
             out->term[TWO_OSE][t][c] =

@@ -19,9 +19,10 @@ static void shift_name(char *out, size_t size, size_t p)
 /* Root mean squares of the terms of PM and FM's pair at the recipe's length. */
 void two_layer_show_terms(json_t *show, const json_t *units)
 {
-    static const char *const names[] = {"p",        "fixed", "linear",   "bilinear", "xi", "linear",
-                                        "bilinear", "xi",    "bilinear", "xi",       NULL};
-    static const char *const titles[] = {"(a) fixed", "(b) linear", "(c) bilinear", "xi"};
+    static const char *const names[] = {"p",        "fixed",  "linear",   "bilinear",
+                                        "\u03be",   "linear", "bilinear", "\u03be",
+                                        "bilinear", "\u03be", NULL};
+    static const char *const titles[] = {"(a) fixed", "(b) linear", "(c) bilinear", "\u03be"};
     json_t *table = lab_table("PM and FM: terms of the outputs after 300 steps", names,
                               "Root mean squares over all logits of the test images. (a) is the "
                               "same for all; (b) is the same for WSE and OSE.");
@@ -78,15 +79,17 @@ static json_t *difference_row(const two_layer_cell *c, uint64_t steps, size_t p)
 
 static void show_pair_table(json_t *show, const json_t *units, int pair)
 {
-    static const char *const names[] = {
-        "steps",        "p",           "WSE - OSE", "bilinear part", "xi part", "share of xi, %",
-        "explained, %", "switched, %", "differ, %", "foretold",      "gain",    NULL};
+    static const char *const names[] = {"steps",         "p",           "WSE \u2212 OSE",
+                                        "bilinear part", "\u03be part", "share of \u03be, %",
+                                        "explained, %",  "switched, %", "differ, %",
+                                        "foretold",      "gain",        NULL};
     char title[96];
-    snprintf(title, sizeof title, "WSE - OSE of %s", pair_titles[pair]);
+    snprintf(title, sizeof title, "WSE \u2212 OSE of %s", pair_titles[pair]);
     json_t *table = lab_table(
         title, names,
-        "Root mean squares over logits. Share of xi: sum of squares of its part over that of "
-        "WSE - OSE (above 100 where the two parts cancel); explained: the rest of it. Switched: "
+        "Root mean squares over logits. Share of \u03be: sum of squares of its part over that of "
+        "WSE \u2212 OSE (above 100 where the two parts cancel); explained: the rest of it. "
+        "Switched: "
         "hidden units that FM's change turns on or off. Differ: images that WSE and OSE put into "
         "different classes; foretold: those of them for which OSE and the bilinear part together "
         "say what WSE says. Gain: accuracy of WSE less that of OSE, in points.");
@@ -115,17 +118,18 @@ static void show_parts(json_t *show, const json_t *units)
         json_array_append_new(bilinear, bang_json_number(c.bilinear));
         json_array_append_new(rest, bang_json_number(c.rest));
     }
-    json_array_append_new(show,
-                          json_pack("{ss ss ss ss so s[{ss so si} {ss so si}]}", "kind", "columns",
-                                    "title", "PM and FM: the two parts of WSE - OSE at p = 0.8",
-                                    "value_label", "root mean square over logits", "note",
-                                    "Their sum is WSE - OSE, logit by logit.", "names", names,
-                                    "series", "name", "bilinear part", "values", bilinear, "color",
-                                    2, "name", "xi part", "values", rest, "color", 3));
+    json_array_append_new(
+        show, json_pack("{ss ss ss ss so s[{ss so si} {ss so si}]}", "kind", "columns", "title",
+                        "PM and FM: the two parts of WSE \u2212 OSE at p = 0.8", "value_label",
+                        "root mean square over logits", "note",
+                        "Their sum is WSE \u2212 OSE, logit by logit.", "names", names, "series",
+                        "name", "bilinear part", "values", bilinear, "color", 2, "name",
+                        "\u03be part", "values", rest, "color", 3));
 }
 
-static json_t *share_series(const json_t *units, int pair, const char *field, size_t rows, size_t p,
-                            int color)
+/* most: raised to the largest share. */
+static json_t *share_series(double *most, const json_t *units, int pair, const char *field,
+                            size_t rows, size_t p, int color)
 {
     json_t *x = json_array(), *y = json_array(), *error = json_array();
     char name[64];
@@ -137,6 +141,7 @@ static json_t *share_series(const json_t *units, int pair, const char *field, si
             x, json_real(steps ? (double)two_layer_steps[r] : log2(two_layer_scales[r])));
         json_array_append_new(y, bang_json_number(c.share));
         json_array_append_new(error, bang_json_number(c.share_error));
+        *most = fmax(*most, c.share);
     }
     snprintf(name, sizeof name, "%s, p = %g", pair_titles[pair], two_layer_shifts[p]);
     return json_pack("{ss so so so si}", "name", name, "x", x, "y", y, "error", error, "color",
@@ -147,23 +152,26 @@ static void show_shares(json_t *show, const json_t *units, const char *field, si
                         const char *title, const char *x_label, const char *note)
 {
     json_t *series = json_array();
+    double most = 1;
     int color = 0;
     for (int pair = TWO_PAIRS; pair-- > 0;)
         for (size_t p = 0; p < TWO_SHIFTS; p += 2)
-            json_array_append_new(series, share_series(units, pair, field, rows, p, color++));
-    json_array_append_new(show,
-                          json_pack("{ss ss ss ss ss sb sf so}", "kind", "lines", "title", title,
-                                    "x_label", x_label, "y_label", "share of xi in WSE - OSE",
-                                    "note", note, "percent", 1, "y_min", 0.0, "series", series));
+            json_array_append_new(series,
+                                  share_series(&most, units, pair, field, rows, p, color++));
+    json_array_append_new(
+        show, json_pack("{ss ss ss ss ss sb sf sf so}", "kind", "lines", "title", title, "x_label",
+                        x_label, "y_label", "share of \u03be in WSE \u2212 OSE", "note", note,
+                        "percent", 1, "y_min", 0.0, "y_max", most, "series", series));
 }
 
 void two_layer_show_difference(json_t *show, const json_t *units)
 {
     show_parts(show, units);
-    show_shares(show, units, "steps", TWO_LENGTHS, "How much of WSE - OSE is xi",
-                "steps of fine-tuning",
-                "Sum of squares of xi's part over that of WSE - OSE; the two parts can cancel, so "
-                "that it may exceed 100 %. Bars: one standard error over networks.");
+    show_shares(
+        show, units, "steps", TWO_LENGTHS, "How much of WSE \u2212 OSE is \u03be",
+        "steps of fine-tuning",
+        "Sum of squares of \u03be's part over that of WSE \u2212 OSE; the two parts can cancel, so "
+        "that it may exceed 100 %. Bars: one standard error over networks.");
     show_pair_table(show, units, TWO_PRE_FINE);
     show_pair_table(show, units, TWO_FINE_FINE);
 }
@@ -176,21 +184,22 @@ static double exponent(double small, double large)
 
 void two_layer_show_scales(json_t *result, json_t *show, const json_t *units)
 {
-    static const char *const names[] = {"scale",   "WSE - OSE",      "bilinear part",
-                                        "xi part", "share of xi, %", NULL};
+    static const char *const names[] = {"scale",       "WSE \u2212 OSE",     "bilinear part",
+                                        "\u03be part", "share of \u03be, %", NULL};
     two_layer_cell first, last;
     char note[400];
     two_layer_cell_of(&first, units, TWO_PRE_FINE, "scales", 0, TWO_SHIFTS);
     two_layer_cell_of(&last, units, TWO_PRE_FINE, "scales", TWO_SCALES - 1, TWO_SHIFTS);
     double bilinear = exponent(last.bilinear, first.bilinear);
     double rest = exponent(last.rest, first.rest);
-    snprintf(note, sizeof note,
-             "FM's change after 300 steps is multiplied by the scale. Root mean squares over all "
-             "logits of all p. The bilinear part goes with the power %.2f of the scale, xi with "
-             "%.2f: a share of the hidden units that goes like the change is switched, each by an "
-             "amount that goes like it, so the mean square of xi goes with the third power (RMS: "
-             "1.5), that of the bilinear part with the fourth (2).",
-             bilinear, rest);
+    snprintf(
+        note, sizeof note,
+        "FM's change after 300 steps is multiplied by the scale. Root mean squares over all "
+        "logits of all p. The bilinear part goes with the power %.2f of the scale, \u03be with "
+        "%.2f: a share of the hidden units that goes like the change is switched, each by an "
+        "amount that goes like it, so the mean square of \u03be goes with the third power (RMS: "
+        "1.5), that of the bilinear part with the fourth (2).",
+        bilinear, rest);
     json_t *table = lab_table("PM and FM: the same change, smaller", names, note);
     json_object_set_new(table, "digits", json_pack("[niiin]", 3, 3, 3));
     json_object_set_new(table, "decimals", json_pack("[innni]", 5, 1));
@@ -202,7 +211,7 @@ void two_layer_show_scales(json_t *result, json_t *show, const json_t *units)
                                        bang_json_number(100 * c.share)));
     }
     show_shares(show, units, "scales", TWO_SCALES,
-                "How much of WSE - OSE is xi, for smaller changes",
+                "How much of WSE \u2212 OSE is \u03be, for smaller changes",
                 "log2 of the scale of the change",
                 "0 is the change after 300 steps, -5 a thirty-second of it.");
     json_array_append_new(show, table);
@@ -230,10 +239,11 @@ static void show_scale_verdict(json_t *show, const json_t *units)
     two_layer_cell_of(&first, units, TWO_PRE_FINE, "scales", 0, TWO_SHIFTS);
     two_layer_cell_of(&last, units, TWO_PRE_FINE, "scales", TWO_SCALES - 1, TWO_SHIFTS);
     snprintf(because, sizeof because,
-             "a thirty-second of FM's change: xi is %.0f %% of the squares of WSE - OSE, against "
+             "a thirty-second of FM's change: \u03be is %.0f %% of the squares of WSE \u2212 OSE, "
+             "against "
              "%.0f %% for the whole change (holds when it is less)",
              100 * last.share, 100 * first.share);
-    lab_show_verdict(show, "xi is small beside the bilinear term because the change is small",
+    lab_show_verdict(show, "\u03be is small beside the bilinear term because the change is small",
                      last.share < first.share ? "yes" : "no", because);
 }
 
@@ -243,19 +253,21 @@ void two_layer_show_verdicts(json_t *show, const json_t *units)
     two_layer_cell all;
     char because[400];
     two_layer_cell_of(&all, units, TWO_PRE_FINE, "steps", TWO_RECIPE, TWO_SHIFTS);
-    if (!isfinite(pre) || !isfinite(fine))
-        return; /* nothing differs */
+    if (all.networks < 2 || !isfinite(pre) || !isfinite(fine))
+        return; /* too few to say, or nothing differs */
     snprintf(because, sizeof because,
-             "after 300 steps xi is at most %.1f %% of the squares of WSE - OSE for PM and FM, and "
+             "after 300 steps \u03be is at most %.1f %% of the squares of WSE \u2212 OSE for PM "
+             "and FM, and "
              "%.1f %% for two fine-tuned models, over p = 0 to 0.9 (holds below %.0f %% for both, "
              "partly for one)",
              100 * pre, 100 * fine, 100 * small_share);
-    lab_show_item(show, "Appendix D.2",
-                  "WSE and OSE differ by the bilinear term: xi is small in the fine-tuning regime",
-                  pre < small_share && fine < small_share   ? "yes"
-                  : pre < small_share || fine < small_share ? "partly"
-                                                            : "no",
-                  because);
+    lab_show_item(
+        show, "Appendix D.2",
+        "WSE and OSE differ by the bilinear term: \u03be is small in the fine-tuning regime",
+        pre < small_share && fine < small_share   ? "yes"
+        : pre < small_share || fine < small_share ? "partly"
+                                                  : "no",
+        because);
     show_scale_verdict(show, units);
     if (all.different < ENOUGH)
         return; /* too few to say */
@@ -306,16 +318,17 @@ static int summary(json_t *result, json_t *show, const color_plan *plan, const j
     json_object_set_new(result, "scales", lab_numbers(two_layer_scales, TWO_SCALES));
     json_object_set_new(result, "by_steps", shares_json(units, "steps", TWO_LENGTHS));
     json_object_set_new(result, "by_scale", shares_json(units, "scales", TWO_SCALES));
-    lab_show_text(show,
-                  "A network with one hidden layer near a base is split into (a) a fixed term, (b) "
-                  "a linear and (c) a bilinear term in the change of its weights, and a remainder "
-                  "xi from hidden units that the change turns on or off. Averaging weights (WSE) "
-                  "and outputs (OSE) agree in (a) and (b). The paper's difference of the two in "
-                  "(c) simplifies to -1/4 (dWb1 - dWb2)' D (dWa1 - dWa2)' X with D = "
-                  "diag(Wa0' X > 0): what both models changed alike drops out. Here all terms are "
-                  "measured in double, on every logit of test images. The base is PM of the "
-                  "averaging on MultiColorMNIST, with one hidden layer of 64. Biases are weights "
-                  "of an input, or of a hidden unit, that is always 1.");
+    lab_show_text(
+        show, "A network with one hidden layer near a base is split into (a) a fixed term, (b) "
+              "a linear and (c) a bilinear term in the change of its weights, and a remainder "
+              "\u03be from hidden units that the change turns on or off. Averaging weights (WSE) "
+              "and outputs (OSE) agree in (a) and (b). The paper's difference of the two in "
+              "(c) simplifies to \u2212\u00bc (\u0394W_b1 \u2212 \u0394W_b2)\u1d40 D "
+              "(\u0394W_a1 \u2212 \u0394W_a2)\u1d40 X with D = diag(W_a0\u1d40 X > 0): what both "
+              "models changed alike drops out. Here all terms are "
+              "measured in double, on every logit of test images. The base is PM of the "
+              "averaging on MultiColorMNIST, with one hidden layer of 64. Biases are weights "
+              "of an input, or of a hidden unit, that is always 1.");
     two_layer_show_terms(show, units);
     two_layer_show_difference(show, units);
     two_layer_show_scales(result, show, units);

@@ -36,12 +36,13 @@ static json_t *sums_json(const two_layer_sums *s)
     const double squares[] = {s->whole, s->bilinear, s->rest};
     const double sizes[] = {s->whole_size, s->bilinear_size, s->rest_size};
     return json_pack("{sI sI so so so so so sI sI sI sI so}", "images", (json_int_t)s->images,
-                     "logits", (json_int_t)(s->images * s->outputs), "output",
+                     "logits", (json_int_t)s->images * (json_int_t)s->outputs, "output",
                      lab_numbers(s->output, TWO_MEMBERS), "term", terms, "squares",
                      lab_numbers(squares, 3), "sizes", lab_numbers(sizes, 3), "switched",
-                     counts_json(s->switched, 3), "units", (json_int_t)(s->images * s->hidden),
-                     "differ", (json_int_t)s->differ, "foretold", (json_int_t)s->foretold, "alarms",
-                     (json_int_t)s->alarms, "right", counts_json(s->right, TWO_MEMBERS));
+                     counts_json(s->switched, 3), "units",
+                     (json_int_t)s->images * (json_int_t)s->hidden, "differ", (json_int_t)s->differ,
+                     "foretold", (json_int_t)s->foretold, "alarms", (json_int_t)s->alarms, "right",
+                     counts_json(s->right, TWO_MEMBERS));
 }
 
 /* A row of sums, one per p, appended to result[pair][field]. */

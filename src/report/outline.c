@@ -53,6 +53,18 @@ static void count_verdicts(bang_outline *outline, bang_chapter *chapter, const j
     }
 }
 
+/* The chapter of that name, a new one if there is none. */
+static size_t find_chapter(bang_outline *outline, const char *name)
+{
+    for (size_t c = 0; c < outline->count; c++) {
+        const char *other = outline->chapters[c].name;
+        if (other && strcmp(other, name) == 0)
+            return c;
+    }
+    outline->chapters[outline->count].name = name;
+    return outline->count++;
+}
+
 int bang_outline_make(bang_outline *outline, const json_t *records)
 {
     size_t count = json_array_size(records);
@@ -63,13 +75,8 @@ int bang_outline_make(bang_outline *outline, const json_t *records)
         return -1;
     for (size_t i = 0; i < count; i++) {
         const json_t *record = json_array_get(records, i);
-        const char *name = bang_outline_text(record, "section", "Other results");
-        size_t c = 0;
-        while (c < outline->count && strcmp(outline->chapters[c].name, name) != 0)
-            c++;
+        size_t c = find_chapter(outline, bang_outline_text(record, "section", "Other results"));
         bang_chapter *chapter = &outline->chapters[c];
-        if (c == outline->count)
-            outline->chapters[outline->count++].name = name;
         outline->chapter_of[i] = c;
         if (!bang_outline_is_shown(record)) {
             chapter->listed++;

@@ -14,7 +14,7 @@ dd if=broad/images.npy bs=1 skip=128 of=a count=5488 2>/dev/null
 dd if=all/images.npy bs=1 skip=128 of=b count=5488 2>/dev/null
 cmp a b && echo the first are the same
 run data make shift --kind id --split val -o val
-cat */images.npy */labels.npy | cksum
+cat ./*/images.npy ./*/labels.npy | cksum
 run data preview shift:kind=s,seed=3 shift shift:kind=broad,split=test -o sheet.png --json
 run train --data shift --hidden 0 --steps 2 -q -o line.safetensors
 run predict --model line.safetensors --data shift:kind=v2,seed=3,count=12 -o out.npy --json |

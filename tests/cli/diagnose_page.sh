@@ -18,7 +18,7 @@ for threads in 1 3; do
         $(of ink) --avg ink/am.npy --at 'ink/am-{alpha}.npy' \
         --alphas 0.2,0.5,0.8 --list FFT --by-class --curve runs.csv --highlight 'Mixup + LS' \
         --bootstrap 2000 --html page.html --threads $threads --json >found.json
-    sed 's|<pre class="command">.*</code></pre>||' page.html >page-$threads.html
+    sed 's|<pre class="command">.*</code></pre>||; s|<p class="paper">.*</p>||' page.html >page-$threads.html
 done
 cmp page-1.html page-3.html && echo same bytes
 page outline page.html

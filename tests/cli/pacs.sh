@@ -15,7 +15,8 @@ VIT=vit.safetensors
 BANG=./logged
 EPOCHS=4
 RATE=1e-2
-export PACS VIT BANG EPOCHS RATE
+ALPHAS='0.3 0.5'
+export PACS VIT BANG EPOCHS RATE ALPHAS
 
 "$tools/pacs" out 1 2 >table 2>said
 echo "exit $?"

@@ -27,3 +27,8 @@ for protocol in published paper; do
     grep -o '"steps":[0-9]*,"batch":[0-9]*,"rate":[0-9.]*[0-9],"network":"[0-9-]*"' \
         $protocol/results.jsonl | cut -d, -f1,2,4 | sort -u
 done
+# the lab goes on with what was made with the same options only, and says so before any work
+mkdir lab
+printf '{"key":"lab/averages","experiment":"lab","options":{},"result":{}}\n' >lab/results.jsonl
+run reproduce lab --resume -o lab
+run reproduce lab --seeds 0
