@@ -258,13 +258,71 @@ static void test_refused(void **state)
     bang_array_release(&images);
 }
 
+/* A perceptron like any other network. */
+static int score_mlp(void *context, float *logits, const bang_array *images, bang_error *err)
+{
+    bang_columns columns = {0};
+    bang_rows rows = {0};
+    int rc = bang_columns_init_all(&columns, PIXELS, err);
+    if (rc == 0)
+        rc = bang_rows_init_dense(&rows, &columns, images, err);
+    if (rc == 0)
+        rc = bang_mlp_predict(logits, context, &rows, 0, images->shape[0], err);
+    bang_rows_release(&rows);
+    bang_columns_release(&columns);
+    return rc;
+}
+
+static int score_badly(void *context, float *logits, const bang_array *images, bang_error *err)
+{
+    (void)context, (void)logits, (void)images;
+    return bang_fail(err, BANG_EDATA, "no");
+}
+
+static void test_networks(void **state)
+{
+    (void)state;
+    bang_error err = {0};
+    bang_array images = make_images(BANG_U8, 0);
+    bang_mlp mlps[2] = {linear(3), linear(4)};
+    const bang_mlp *models[2] = {&mlps[0], &mlps[1]};
+    bang_occlusion_network networks[2] = {{CLASSES, score_mlp, &mlps[0]},
+                                          {CLASSES, score_mlp, &mlps[1]}};
+    bang_occlusion_grid grid = {.rows = ROWS, .columns = COLUMNS};
+    bang_occlusion want, got;
+    int64_t labels[IMAGES];
+    for (int64_t i = 0; i < IMAGES; i++)
+        labels[i] = i % CLASSES;
+    assert_int_equal(bang_occlusion_run(&want, models, 2, &images, labels, &grid, NULL, &err), 0);
+    assert_int_equal(
+        bang_occlusion_run_networks(&got, networks, 2, &images, labels, &grid, NULL, &err), 0);
+    assert_int_equal(got.members, 3);
+    for (size_t i = 0; i < 3 * CELLS * CLASSES; i++)
+        assert_true(fabs(got.change[i] - want.change[i]) < 1e-5 && want.change[i] > 1e-4);
+    bang_occlusion_release(&want);
+    bang_occlusion_release(&got);
+    networks[1].classes = 2;
+    assert_int_equal(
+        bang_occlusion_run_networks(&got, networks, 2, &images, labels, &grid, NULL, &err),
+        BANG_EUSAGE);
+    networks[1] = (bang_occlusion_network){CLASSES, score_badly, NULL};
+    assert_int_equal(
+        bang_occlusion_run_networks(&got, networks, 2, &images, labels, &grid, NULL, &err),
+        BANG_EDATA);
+    assert_int_equal(
+        bang_occlusion_run_networks(&got, networks, 0, &images, labels, &grid, NULL, &err),
+        BANG_EUSAGE);
+    bang_mlp_release(&mlps[0]);
+    bang_mlp_release(&mlps[1]);
+    bang_array_release(&images);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear_networks),
-        cmocka_unit_test(test_grey_images),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_linear_networks), cmocka_unit_test(test_grey_images),
+        cmocka_unit_test(test_counts),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
