@@ -157,7 +157,7 @@ static void test_names(void **state)
     assert_null(bang_lab_find_example("2-3"));
     assert_null(bang_lab_find_experiment("nonsense"));
     assert_non_null(bang_lab_experiments(&count));
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 9);
 }
 
 int main(void)
