@@ -75,7 +75,7 @@ int64_t explain_label(const explain_result *result, size_t picture);
 void explain_class(char *out, size_t size, const explain_result *result, int64_t class);
 /* The name of the file without its folder, or "picture 12". */
 void explain_name(char *out, size_t size, const explain_result *result, size_t picture);
-/* What is explained: "the predicted class". */
+/* What is explained: "the class that each predicts"; NULL: no class. */
 const char *explain_what(const explain_request *r);
 
 int explain_write_csv(const explain_result *result, bang_error *err);

@@ -15,7 +15,7 @@ enum { PIECE = 32, ROWS = 16 }; /* pictures at once; on the sheet, if nobody say
 const char *explain_what(const explain_request *r)
 {
     if (r->kind == BANG_ROLLOUT)
-        return "all attention";
+        return NULL;
     if (!r->class_text || strcmp(r->class_text, "predicted") == 0)
         return "the class that each predicts";
     return strcmp(r->class_text, "label") == 0 ? "the true class" : r->class_text;

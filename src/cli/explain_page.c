@@ -46,18 +46,20 @@ static json_t *sheet_of(const explain_result *result, bang_error *err)
     bang_array sheet;
     bang_text png = {0}, base64 = {0}, note = {0};
     json_t *entry = NULL;
+    char title[40];
+    snprintf(title, sizeof title, "%s.", r->title);
     int rc = explain_draw(&sheet, result, err);
     if (rc == 0)
         rc = bang_png_encode(&png, sheet.data, sheet.shape[1], sheet.shape[0], 3, err);
     if (rc == 0) {
         bang_text_add_base64(&base64, png.data, png.size);
-        bang_text_add(
-            &note,
-            "%zu of %zu pictures, each beside maps of %s. Light is much; each map has its "
-            "own scale. Below a map: what this model predicts, and its confidence.",
-            result->shown, result->count, explain_what(r));
+        bang_text_add(&note,
+                      "%zu of %zu pictures, each beside maps%s%s. Light is much; each map has its "
+                      "own scale. Below a map: what this model predicts, and its confidence.",
+                      result->shown, result->count, explain_what(r) ? " of " : "",
+                      explain_what(r) ? explain_what(r) : "");
         if (!base64.failed && !note.failed)
-            entry = json_pack("{ss ss ss sf ss ss}", "kind", "picture", "title", r->title, "png",
+            entry = json_pack("{ss ss ss sf ss ss}", "kind", "picture", "title", title, "png",
                               base64.data, "scale", 0.8, "alt",
                               "pictures, each beside its maps by the models", "note", note.data);
         if (!entry)
@@ -77,11 +79,9 @@ static json_t *predictions_of(const explain_result *result)
     for (size_t m = 0; m < result->model_count; m++) {
         json_array_append_new(columns, json_string("predicts"));
         json_array_append_new(columns, json_string("confidence, %"));
-        json_array_append_new(columns, json_string("patches"));
         json_array_append_new(decimals, json_null());
         json_array_append_new(decimals, json_integer(1));
-        json_array_append_new(decimals, json_integer(1));
-        json_array_append_new(groups, json_pack("[si]", result->names[m], 3));
+        json_array_append_new(groups, json_pack("[si]", result->names[m], 2));
     }
     for (size_t i = 0; i < result->shown; i++) {
         char name[96], class[96];
@@ -94,13 +94,11 @@ static json_t *predictions_of(const explain_result *result)
             explain_class(class, sizeof class, result, (int64_t)e->predicted[i]);
             json_array_append_new(row, json_string(class));
             json_array_append_new(row, bang_json_number(100 * e->confidence[i]));
-            json_array_append_new(row, bang_json_number(e->effective[i]));
         }
         json_array_append_new(rows, row);
     }
-    return json_pack("{ss ss so so so so ss}", "kind", "table", "title", "What the models say",
-                     "columns", columns, "groups", groups, "decimals", decimals, "rows", rows,
-                     "note", "Patches: effective number that a map spreads over.");
+    return json_pack("{ss ss so so so so}", "kind", "table", "title", "What the models say.",
+                     "columns", columns, "groups", groups, "decimals", decimals, "rows", rows);
 }
 
 static json_t *spread_of(const explain_result *result)
@@ -120,7 +118,7 @@ static json_t *spread_of(const explain_result *result)
              "where nothing speaks for the class, are left out.",
              result->count, result->count > 1 ? ", with its 95 % interval over pictures" : "");
     return json_pack("{ss ss ss so s[{ss so so so}] ss}", "kind", "columns", "title",
-                     "How many patches the maps spread over", "value_label", "patches", "names",
+                     "How many patches the maps spread over.", "value_label", "patches", "names",
                      names, "series", "name", "patches in use", "values", values, "low", low,
                      "high", high, "note", note);
 }
@@ -136,7 +134,7 @@ static json_t *pairs_of(const explain_result *result)
                                                   bang_json_number(100 * pair.overlap)));
         }
     return json_pack("{ss ss s[ssss] s[nnii] so ss}", "kind", "table", "title",
-                     "How alike the maps are", "columns", "model", "and", "correlation",
+                     "How alike the maps are.", "columns", "model", "and", "correlation",
                      "mass in common, %", "decimals", 2, 1, "rows", rows, "note",
                      "Means over pictures, of one model's map of a picture with the other's. "
                      "Mass in common: sum of min(a/sum a, b/sum b), 100 for equal maps. A dash: "
@@ -157,7 +155,8 @@ int explain_write_page(const explain_result *result, bang_error *err)
     json_t *records = json_pack("[oo]", section(r, "explain/maps", "Maps", maps),
                                 section(r, "explain/diversity", "Diversity", numbers));
     bang_text lead = {0};
-    bang_text_add(&lead, "%s of %s on %s%s%s, made by bang %s.", r->title, explain_what(r),
+    bang_text_add(&lead, "%s%s%s on %s%s%s, made by bang %s.", r->title,
+                  explain_what(r) ? " of " : "", explain_what(r) ? explain_what(r) : "",
                   predict_source(&r->from), r->group ? ", group " : "", r->group ? r->group : "",
                   BANG_VERSION);
     int rc = lead.failed || !records

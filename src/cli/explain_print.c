@@ -272,7 +272,8 @@ int explain_print(const cli *c, const explain_result *result)
         printf(" in group %s", r->group);
     if (result->skipped)
         printf(" (%zu could not be read)", result->skipped);
-    printf(", %s of %s\n", r->title, explain_what(r));
+    printf(", %s%s%s\n", r->title, explain_what(r) ? " of " : "",
+           explain_what(r) ? explain_what(r) : "");
     print_models(result);
     print_pairs(result);
     if (r->output) {

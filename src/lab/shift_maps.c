@@ -256,7 +256,7 @@ static int show_gallery(json_t *show, const gallery *g, const bang_vit_config *c
         json_array_append_new(
             show,
             json_pack("{ss ss ss sf ss ss}", "kind", "picture", "title",
-                      "Where PM, FM and the average look", "png", base64.data, "scale", 0.6, "alt",
+                      "Where PM, FM and the average look.", "png", base64.data, "scale", 0.6, "alt",
                       "images of every set out of distribution, each beside maps of the patches "
                       "that speak for what PM, FM and the average take it for",
                       "note",
