@@ -1,4 +1,4 @@
-/* Where PM, FM and their average look (Figure 1, right): maps side by side, and how many patches
+/* Where PM, FM and their average look (Figure 2, right): maps side by side, and how many patches
  * they depend on. */
 #include <math.h>
 #include <stdio.h>
@@ -315,7 +315,7 @@ static void show_verdicts(json_t *show, const diversity all[KINDS])
              "below 0.5 with the interval of 95 %% over images, partly below 0.8",
              correlation, half, value_of(all[GRADCAM].correlation), value_of(&between[1]),
              value_of(&between[2]));
-    lab_show_item(show, "Figure 1 (right)", "PM and FM rely on different features",
+    lab_show_item(show, "Figure 2 (right)", "PM and FM rely on different features",
                   !isfinite(correlation + half) ? "open"
                   : correlation + half < 0.5    ? "yes"
                   : correlation + half < 0.8    ? "partly"
@@ -332,7 +332,7 @@ static void show_verdicts(json_t *show, const diversity all[KINDS])
              value_of(&all[HIRESCAM].effective[2]), value_of(&all[HIRESCAM].effective[0]),
              value_of(&all[HIRESCAM].effective[1]), value_of(pre), width_of(pre), value_of(fine),
              width_of(fine), value_of(&all[GRADCAM].more[0]), value_of(&all[GRADCAM].more[1]));
-    lab_show_item(show, "Figure 1 (right)", "The average uses more diverse features than both",
+    lab_show_item(show, "Figure 2 (right)", "The average uses more diverse features than both",
                   !isfinite(width_of(pre) + width_of(fine)) ? "open"
                   : above_pre && above_fine                 ? "yes"
                   : above_pre || above_fine                 ? "partly"

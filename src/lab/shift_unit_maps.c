@@ -61,7 +61,7 @@ int shift_run_maps(const shift_plan *plan, const bang_mnist *mnist, const bang_l
     json_t *result = NULL;
     int rc = lab_measure(&result,
                          (lab_measurement){.experiment = "lab",
-                                           .section = "The lab: where models look (Figure 1)",
+                                           .section = "The lab: where models look (section 2)",
                                            .key = "lab/maps",
                                            .options = shift_plan_options(plan, mnist->digest),
                                            .measure = measure,
