@@ -108,7 +108,7 @@ static void test_digits_are_disjoint(void **state)
             for (int part = 0; part < 2; part++) {
                 for (int i = 0; i < ALL; i++)
                     labels[i] = (uint8_t)(part ? i >> 8 : i);
-                set[part] = make(&mnist, (bang_shift_options){kind, split, 1, 0, 1, NULL});
+                set[part] = make(&mnist, (bang_shift_options){kind, split, 1, 0, 1, NULL, 0});
             }
             const int64_t *low = set[0].labels.data, *high = set[1].labels.data;
             for (size_t i = 0; i < set[0].labels.count; i++) {
@@ -123,6 +123,25 @@ static void test_digits_are_disjoint(void **state)
     for (int i = 0; i < ALL; i++) { /* each digit in one set, and the mixture has two thirds */
         assert_true(users[i] != 0 && (users[i] & (users[i] - 1)) == 0);
         assert_int_equal(users[i] == 1, i < ALL / 3 * 2);
+    }
+    bang_mnist_release(&mnist);
+}
+
+/* Spare digits are those of broad test, whatever kind renders them. */
+static void test_spare_digits(void **state)
+{
+    (void)state;
+    bang_mnist mnist;
+    small_mnist(&mnist, 1200, 80);
+    memset(mnist.test_labels.data, 77, 80);
+    for (int i = 0; i < 1200; i++)
+        ((uint8_t *)mnist.train_labels.data)[i] = (uint8_t)(i < 880 || i >= 900 ? 99 : i - 880);
+    for (int kind = BANG_SHIFT_ID; kind < BANG_SHIFT_KINDS; kind++) {
+        made set = make(&mnist, (bang_shift_options){kind, BANG_SHIFT_TEST, 1, 0, 1, NULL, 1});
+        assert_int_equal(set.labels.count, 20);
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(((int64_t *)set.labels.data)[i], i);
+        release(&set);
     }
     bang_mnist_release(&mnist);
 }
@@ -176,7 +195,7 @@ static void test_streams(void **state)
         release(&other);
     }
     made train = make(&mnist, (bang_shift_options){.kind = BANG_SHIFT_ID, .count = 3});
-    made val = make(&mnist, (bang_shift_options){BANG_SHIFT_ID, BANG_SHIFT_VAL, 0, 3, 0, NULL});
+    made val = make(&mnist, (bang_shift_options){BANG_SHIFT_ID, BANG_SHIFT_VAL, 0, 3, 0, NULL, 0});
     assert_memory_not_equal(train.images.data, val.images.data, 784);
     release(&train);
     release(&val);
@@ -192,7 +211,7 @@ typedef struct look {
 static look look_at(const bang_mnist *mnist, bang_shift_kind kind)
 {
     look out = {0};
-    made set = make(mnist, (bang_shift_options){kind, BANG_SHIFT_TEST, 3, 0, 0, NULL});
+    made set = make(mnist, (bang_shift_options){kind, BANG_SHIFT_TEST, 3, 0, 0, NULL, 0});
     const uint8_t *p = set.images.data;
     size_t inner = 0;
     for (size_t i = 0; i < set.images.count; i++) {
@@ -408,7 +427,7 @@ static void test_opened(void **state)
     const char *folder = in_folder(*state, "set");
     assert_int_equal(bang_mnist_get(in_folder(*state, "from"), NULL, &err), 0);
     assert_int_equal(bang_mnist_open(&mnist, &err), 0);
-    bang_shift_options options = {BANG_SHIFT_ID, BANG_SHIFT_VAL, 4, 2, 0, NULL};
+    bang_shift_options options = {BANG_SHIFT_ID, BANG_SHIFT_VAL, 4, 2, 0, NULL, 0};
     assert_int_equal(bang_shift_save(&count, folder, &mnist, &options, &err), 0);
     assert_int_equal(count, 2);
     assert_int_equal(bang_dataset_open(&saved, folder, &err), 0);
@@ -443,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_digits_are_disjoint),
+        cmocka_unit_test(test_spare_digits),
         cmocka_unit_test(test_mixture_goes_round),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_styles),

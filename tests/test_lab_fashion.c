@@ -7,6 +7,7 @@
 #include "bang/base/random.h"
 #include "lab/shift.h"
 #include "lab/shift_probe.h"
+#include "lab/shift_unit.h"
 
 enum { TRAIN = 300, TEST = 200, K = 10 };
 
@@ -148,6 +149,42 @@ static void test_missing(void **state)
     bang_vit_model_release(&model);
 }
 
+/* The clothes that records name: none, these, or no run at all where they are torn. */
+static void test_named(void **state)
+{
+    bang_lab_options options = BANG_LAB_OPTIONS_INIT;
+    bang_mnist digits, mnist = {0};
+    bang_error err = {0};
+    small_mnist(&digits, 1200, 200);
+    shift_plan plan = shift_plan_make(&options, &digits);
+    plan.method_count = plan.grid_count = 1;
+    assert_int_equal(shift_plan_seal(&plan, &digits, &options, &err), 0);
+    json_t *without = shift_unit_options(&plan, 0, "digits");
+    assert_true(json_is_null(json_object_get(without, "fashion")));
+    draw(&mnist.train_images, &mnist.train_labels, TRAIN, 1);
+    draw(&mnist.test_images, &mnist.test_labels, TEST, 2);
+    small_write(in_folder(*state, "clothes"), &mnist);
+    assert_int_equal(bang_fashion_get(in_folder(*state, "clothes"), NULL, NULL), 0);
+    assert_int_equal(shift_plan_seal(&plan, &digits, &options, &err), 0);
+    json_t *with = shift_unit_options(&plan, 0, "digits");
+    assert_true(json_is_string(json_object_get(with, "fashion")));
+    assert_true(json_equal(json_object_get(with, "recipes"), json_object_get(without, "recipes")));
+    const char *torn = in_folder(*state, "cache/fashion-mnist/t10k-labels-idx1-ubyte");
+    assert_int_equal(exists(torn), 1);
+    assert_int_equal(bang_file_put(torn, "torn", 4, NULL), 0);
+    assert_int_equal(shift_plan_seal(&plan, &digits, &options, &err), BANG_EDATA);
+    bang_vit_model model = {0};
+    json_t *result = json_object();
+    make_model(&model, 1);
+    assert_int_equal(shift_fashion(result, &model, &model, 1, NULL, &err), BANG_EDATA);
+    bang_vit_model_release(&model);
+    json_decref(result);
+    json_decref(with);
+    json_decref(without);
+    bang_mnist_release(&mnist);
+    bang_mnist_release(&digits);
+}
+
 /* Whose optimum is known: the share of each class among images of the same features. */
 static void test_probe(void **state)
 {
@@ -218,6 +255,7 @@ int main(void)
         WITH_CLOTHES(test_curves),
         WITH_CLOTHES(test_itself),
         cmocka_unit_test_setup_teardown(test_missing, small_setup, drop_folder),
+        cmocka_unit_test_setup_teardown(test_named, small_setup, drop_folder),
         cmocka_unit_test(test_probe),
         cmocka_unit_test(test_refused),
     };

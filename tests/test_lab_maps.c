@@ -89,7 +89,7 @@ static void test_show(void **state)
     assert_int_equal(json_array_size(rows), SHIFT_SETS);
     json_array_foreach(rows, i, row) assert_int_equal(json_array_size(row), columns);
     for (size_t v = 2; v < 4; v++) {
-        assert_string_equal(member(show, v, "item"), "Figure 1 (right)");
+        assert_string_equal(member(show, v, "item"), "Figure 2 (right)");
         assert_non_null(strstr(member(show, v, "because"), "holds"));
     }
     json_decref(show);

@@ -9,6 +9,7 @@
 #include "bang/base/json.h"
 #include "bang/base/record.h"
 #include "bang/train/predict.h"
+#include "lab/shift_show.h"
 #include "lab/shift_unit.h"
 
 /* Little enough for seconds under sanitizers. */
@@ -214,6 +215,35 @@ static void test_other_options(void **state)
     plan = tiny_plan();
     plan.pre_steps++;
     assert_int_equal(run_plan(&plan, whole, 1, 1, 0, &err), BANG_EUSAGE);
+    plan = tiny_plan(); /* the same names, other recipes */
+    shift_method other = *plan.methods[1];
+    other.smoothing = .11;
+    plan.methods[1] = &other;
+    assert_int_equal(run_plan(&plan, whole, 1, 1, 0, &err), BANG_EUSAGE);
+    plan = tiny_plan();
+    plan.grid[1].rate *= 2;
+    assert_int_equal(run_plan(&plan, whole, 1, 1, 0, &err), BANG_EUSAGE);
+}
+
+/* What balance sees without labels are digits of no other part, each in one kind. */
+static void test_unlabelled(void **state)
+{
+    (void)state;
+    enum { EACH = 4, FIRST = 880, COUNT = 20 }; /* 44,000 .. of 60,000 */
+    shift_plan plan = tiny_plan();
+    bang_lab_options options = BANG_LAB_OPTIONS_INIT;
+    shift_run run = {.plan = &plan, .mnist = &digits, .options = &options};
+    shift_seed *seed = calloc(1, sizeof *seed);
+    plan.unlabelled = EACH;
+    assert_int_equal(shift_data_make(seed, &run, NULL), 0);
+    assert_int_equal(seed->unlabelled.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(seed->unlabelled.labels[i],
+                         ((uint8_t *)digits.train_labels.data)[FIRST + i]);
+    shift_seed_release(seed);
+    free(seed);
+    plan = shift_plan_make(&options, &digits);
+    assert_int_equal(plan.unlabelled, EACH);
 }
 
 /* The record of a unit; the caller releases it. */
@@ -264,6 +294,84 @@ static void test_contrasts(void **state)
         }
     }
     assert_true(compared >= SHIFT_SETS * 20);
+    json_decref(unit);
+}
+
+/* How often a pair is counted, in either order. */
+static int counted(const json_t *unit, const char *a, const char *b)
+{
+    json_t *list = json_object_get(unit, "contrasts"), *c;
+    size_t i;
+    int found = 0;
+    json_array_foreach(list, i, c)
+    {
+        const char *one = json_string_value(json_object_get(c, "a"));
+        const char *two = json_string_value(json_object_get(c, "b"));
+        found += (strcmp(one, a) == 0 && strcmp(two, b) == 0) ||
+                 (strcmp(one, b) == 0 && strcmp(two, a) == 0);
+    }
+    return found;
+}
+
+/* All that claims compare between members of these methods is counted, once. */
+static void test_contrasts_of_claims(void **state)
+{
+    (void)state;
+    size_t claims, checked = 0;
+    const shift_claim *all = shift_claims(&claims);
+    json_t *unit = read_unit(1);
+    const json_t *methods = json_object_get(unit, "methods");
+    for (size_t c = 0; c < claims; c++)
+        for (size_t k = 0; k < all[c].count; k++) {
+            const shift_difference *d = &all[c].parts[k].difference;
+            const char *members[2] = {d->a, d->b};
+            int there = d->quantity == SHIFT_ACCURACY && d->b && strcmp(d->a, d->b) != 0;
+            for (int m = 0; there && m < 2; m++) {
+                char method[64];
+                snprintf(method, sizeof method, "%.*s", (int)strcspn(members[m], "/"), members[m]);
+                there = !strstr(members[m], "-others") &&
+                        (strcmp(method, "pre") == 0 || json_object_get(methods, method));
+            }
+            if (there && counted(unit, d->a, d->b) != 1)
+                fail_msg("%s against %s: counted %d times", d->a, d->b, counted(unit, d->a, d->b));
+            checked += there != 0;
+        }
+    assert_true(checked >= 20);
+    assert_int_equal(counted(unit, "vanilla/exp2-30", "vanilla/avg"), 1);
+    assert_int_equal(counted(unit, "vanilla/exp1-20", "vanilla/avg"), 1);
+    assert_int_equal(counted(unit, "vanilla/avg", "long-vanilla/avg"), 0);
+    json_decref(unit);
+}
+
+/* Predictions at an alpha are those that its row of accuracies counts. */
+static void test_members_at_alpha(void **state)
+{
+    (void)state;
+    json_t *unit = read_unit(0), *c;
+    const json_t *m = json_object_get(json_object_get(unit, "methods"), "vanilla");
+    const json_t *avg = accuracy_of(unit, "vanilla/avg");
+    size_t i, best = 0, found = 0;
+    for (size_t a = 1; a < SHIFT_ALPHAS; a++)
+        if (at(json_object_get(m, "validation"), a) > at(json_object_get(m, "validation"), best))
+            best = a;
+    json_array_foreach(json_object_get(unit, "contrasts"), i, c)
+    {
+        const char *a = json_string_value(json_object_get(c, "a"));
+        if (strcmp(json_string_value(json_object_get(c, "b")), "vanilla/avg") != 0)
+            continue;
+        const json_t *row =
+            strcmp(a, "vanilla/exp1-20") == 0    ? json_array_get(json_object_get(m, "exp1"), 0)
+            : strcmp(a, "vanilla/exp2-40") == 0  ? json_array_get(json_object_get(m, "wse"), 4)
+            : strcmp(a, "vanilla/id-alpha") == 0 ? json_array_get(json_object_get(m, "wse"), best)
+                                                 : NULL;
+        found += row != NULL;
+        for (size_t s = 0; row && s < SHIFT_SETS; s++) {
+            double n = at(json_object_get(unit, "n"), s);
+            double more = at(json_object_get(c, "only_a"), s) - at(json_object_get(c, "only_b"), s);
+            assert_true(fabs(at(row, s) - at(avg, s) - more / n) < 1e-9);
+        }
+    }
+    assert_int_equal(found, 3);
     json_decref(unit);
 }
 
@@ -591,12 +699,20 @@ static void test_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_models_kept), cmocka_unit_test(test_contrasts),
-        cmocka_unit_test(test_record),      cmocka_unit_test(test_models),
-        cmocka_unit_test(test_balance),     cmocka_unit_test(test_other_options),
-        cmocka_unit_test(test_mix),         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_models_kept),
+        cmocka_unit_test(test_contrasts),
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_balance),
+        cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_plans),
         cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_unlabelled),
+        cmocka_unit_test(test_contrasts_of_claims),
+        cmocka_unit_test(test_members_at_alpha),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -118,7 +118,8 @@ static int choose(job *out, const bang_mnist *mnist, const bang_shift_options *o
     if (ranges[kind][split].end == 0)
         return bang_fail(err, BANG_EUSAGE, "split %s: kind %s has none: choose %s", splits[split],
                          name, kind == BANG_SHIFT_BROAD ? "train or test" : "test");
-    range r = find_range(mnist, options->kind, options->split);
+    range r = options->spare ? find_range(mnist, BANG_SHIFT_BROAD, BANG_SHIFT_TEST)
+                             : find_range(mnist, options->kind, options->split);
     if (r.renderings == 0)
         return bang_fail(err, BANG_EUSAGE, "split %s of kind %s: MNIST has too few digits for it",
                          splits[split], name);
@@ -127,7 +128,7 @@ static int choose(job *out, const bang_mnist *mnist, const bang_shift_options *o
         return bang_fail(err, BANG_EUSAGE,
                          "count %zu: the split %s of kind %s has %zu images at most", count,
                          splits[split], name, r.renderings);
-    int other = kind == BANG_SHIFT_V2;
+    int other = kind == BANG_SHIFT_V2 && !options->spare;
     const bang_array *images = other ? &mnist->test_images : &mnist->train_images;
     const bang_array *labels = other ? &mnist->test_labels : &mnist->train_labels;
     *out = (job){

@@ -34,7 +34,17 @@
  *                          "confidence-root-id", "confidence-root-ood"}}
  * A member is named METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose,
  * METHOD/confidence-ood, ... or "pre"; METHOD/exp1 and METHOD/exp2 (all weights at alpha) are at
- * the best alpha of .2 .. .5 of each set. only_a counts images that a alone has right.
+ * the best alpha of .2 .. .5 of each set, METHOD/id-alpha at the smallest of the best alphas on ID
+ * validation; of vanilla and long-vanilla also METHOD/exp1-20, -30, -40 and METHOD/exp2-20, ..,
+ * each at that alpha (in hundredths) on all sets. only_a counts images that a alone has right.
+ * Contrasts: each method's members against its own average and its base's, and any two members
+ * whose accuracies the claims compare with something, within the MAIN and the LONG ones ("pre"
+ * is of both). A pair stands once, in either order.
+ *
+ * The options of a record name all that it depends on: images, steps and methods, "mnist" and
+ * "fashion" (digests; null: Fashion-MNIST is not installed), and "recipes", a digest of all
+ * trainings and of some images of each part. Images without labels, by which confidence-ood is
+ * balanced, are of digits that no other part has (broad test of bang/data/shift.h).
  */
 #ifndef BANG_LAB_SHIFT_H
 #define BANG_LAB_SHIFT_H
@@ -77,7 +87,8 @@ int shift_summary(json_t *result, json_t *chapters, const json_t *units,
  * PM, FM and their averages. result takes
  *     {"n", "alphas", "pre", "fine", "wse": [accuracy per alpha], "ose": [..],
  *      "only_wse", "only_ose"}                 the two: images that one alone has right, at 1/2
- * Left empty, with a note in result["missing"], where the data are not installed. */
+ * Left empty, with a note in result["missing"], where the data are not installed; torn files are
+ * an error. */
 int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
                   uint64_t seed, bang_cancel *cancel, bang_error *err);
 

@@ -22,7 +22,7 @@ static int take(bang_images *out, bang_array *images, bang_array *labels, bang_e
 }
 
 static int render(bang_images *out, const shift_run *run, bang_shift_kind kind,
-                  bang_shift_split split, uint64_t seed, size_t count, bang_error *err)
+                  bang_shift_split split, uint64_t seed, size_t count, int spare, bang_error *err)
 {
     bang_shift_options how = BANG_SHIFT_OPTIONS_INIT;
     bang_array images = {0}, labels = {0};
@@ -31,6 +31,7 @@ static int render(bang_images *out, const shift_run *run, bang_shift_kind kind,
     how.seed = seed;
     how.count = count;
     how.threads = 1;
+    how.spare = spare;
     how.cancel = run->options->cancel;
     int rc = bang_shift_make(&images, &labels, run->mnist, &how, err);
     if (rc == 0)
@@ -40,7 +41,8 @@ static int render(bang_images *out, const shift_run *run, bang_shift_kind kind,
     return rc;
 }
 
-/* Images of all OOD kinds, drawn anew: other renderings than those that are tested on. */
+/* Images of all OOD kinds, drawn anew, of digits that the lab uses nowhere else: what balance may
+ * see shares neither a digit nor a rendering with what is tested on, nor kinds with each other. */
 static int render_unlabelled(bang_images *out, const shift_run *run, uint64_t seed, bang_error *err)
 {
     size_t each = run->plan->unlabelled, kinds = SHIFT_SETS - 1, count = each * kinds;
@@ -51,12 +53,13 @@ static int render_unlabelled(bang_images *out, const shift_run *run, uint64_t se
         rc = bang_array_init(&labels, BANG_I64, 1, &count, err);
     for (size_t k = 0; rc == 0 && k < kinds; k++) {
         bang_images some = {0};
-        rc = render(&some, run, (bang_shift_kind)(BANG_SHIFT_V2 + k), BANG_SHIFT_TEST, seed, each,
-                    err);
+        size_t first = k * each, size = BANG_SHIFT_SIDE * BANG_SHIFT_SIDE;
+        rc = render(&some, run, (bang_shift_kind)(BANG_SHIFT_V2 + k), BANG_SHIFT_TEST, seed,
+                    first + each, 1, err);
         if (rc == 0) {
-            memcpy((uint8_t *)images.data + k * each * some.memory.width, some.memory.inputs.data,
-                   each * some.memory.width);
-            memcpy((int64_t *)labels.data + k * each, some.labels, each * sizeof(int64_t));
+            memcpy((uint8_t *)images.data + first * size,
+                   (const uint8_t *)some.memory.inputs.data + first * size, each * size);
+            memcpy((int64_t *)labels.data + first, some.labels + first, each * sizeof(int64_t));
         }
         bang_images_release(&some);
     }
@@ -80,14 +83,15 @@ int shift_data_make(shift_seed *seed, const shift_run *run, bang_error *err)
     const uint64_t other = UINT64_C(1) << 32; /* away from the seeds of all units */
     uint64_t s = plan->seed + seed->unit;
     shift_data *d = &seed->data;
-    int rc = render(&d->broad, run, BANG_SHIFT_BROAD, BANG_SHIFT_TRAIN, s, plan->broad, err);
+    int rc = render(&d->broad, run, BANG_SHIFT_BROAD, BANG_SHIFT_TRAIN, s, plan->broad, 0, err);
     if (rc == 0)
-        rc = render(&d->tune, run, BANG_SHIFT_ID, BANG_SHIFT_TRAIN, s, plan->tune, err);
+        rc = render(&d->tune, run, BANG_SHIFT_ID, BANG_SHIFT_TRAIN, s, plan->tune, 0, err);
     if (rc == 0)
-        rc = render(&d->validation, run, BANG_SHIFT_ID, BANG_SHIFT_VAL, s, plan->validation, err);
+        rc =
+            render(&d->validation, run, BANG_SHIFT_ID, BANG_SHIFT_VAL, s, plan->validation, 0, err);
     for (size_t k = 0; rc == 0 && k < SHIFT_SETS; k++)
         rc = render(&d->test[k], run, (bang_shift_kind)(BANG_SHIFT_ID + k), BANG_SHIFT_TEST, s,
-                    plan->test, err);
+                    plan->test, 0, err);
     if (rc == 0)
         rc = render_unlabelled(&seed->unlabelled, run, s + other, err);
     for (size_t k = 0; rc == 0 && k < SHIFT_PARTS; k++)

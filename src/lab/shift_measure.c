@@ -230,6 +230,19 @@ static double keep_better(shift_member *member, double best, const uint8_t *clas
     return accuracy > best ? accuracy : best;
 }
 
+/* "exp2-30": all predictions at one alpha, of plain methods, whose best alpha others may choose. */
+static int keep_alpha(shift_found *found, const shift_seed *seed, const char *method,
+                      const char *name, double alpha, const uint8_t *classes, bang_error *err)
+{
+    char full[32];
+    snprintf(full, sizeof full, "%s-%.0f", name, 100 * alpha);
+    shift_member *member = shift_add_member(found, seed, method, full);
+    if (!member)
+        return bang_fail_memory(err);
+    memcpy(member->classes, classes, seed->first[SHIFT_SETS]);
+    return 0;
+}
+
 /* Exp 1 (head alone) and Exp 2 (all weights) of appendix E.6 at alpha .5, .4, .3, .2, and as
  * members at the best alpha of each set, as the paper takes it. */
 static int rescale(shift_run *run, const shift_seed *seed, size_t m, shift_found *found,
@@ -237,6 +250,7 @@ static int rescale(shift_run *run, const shift_seed *seed, size_t m, shift_found
 {
     const char *method = run->plan->methods[m]->name;
     const bang_vit *pre = &seed->pre.vit, *fine = &seed->fine[m].vit;
+    int plain = strcmp(method, shift_base(run->plan->methods[m])) == 0, rc = 0;
     size_t tests = seed->first[SHIFT_SETS];
     uint8_t *classes = malloc(tests + 1);
     shift_member *one = shift_add_member(found, seed, method, "exp1");
@@ -255,8 +269,12 @@ static int rescale(shift_run *run, const shift_seed *seed, size_t m, shift_found
         shift_classes(classes, o->at[a], tests);
         for (size_t s = 0; s < SHIFT_SETS; s++)
             best_two[s] = keep_better(two, best_two[s], classes, seed, s);
+        if (rc == 0 && plain && a != SHIFT_HALF)
+            rc = keep_alpha(found, seed, method, "exp2", shift_alphas[a + 1], classes, err);
         if (a != SHIFT_HALF)
             head_classes(classes, o->features, pre, fine, shift_alphas[a + 1], tests);
+        if (rc == 0 && plain && a != SHIFT_HALF)
+            rc = keep_alpha(found, seed, method, "exp1", shift_alphas[a + 1], classes, err);
         for (size_t s = 0; s < SHIFT_SETS; s++) {
             row[s] = shift_accuracy(classes + seed->first[s], shift_part(seed, s));
             best_one[s] = keep_better(one, best_one[s], classes, seed, s);
@@ -266,7 +284,20 @@ static int rescale(shift_run *run, const shift_seed *seed, size_t m, shift_found
     for (size_t e = 0; e < SHIFT_EXP1; e++)
         json_array_append_new(list, rows[e]);
     free(classes);
-    return json_object_set_new(found->record, "exp1", list) < 0 ? bang_fail_memory(err) : 0;
+    if (json_object_set_new(found->record, "exp1", list) < 0)
+        rc = bang_fail_memory(err);
+    return rc;
+}
+
+/* Logits of the average at the smallest of the alphas that are best on ID validation. */
+static const float *validated(const shift_seed *seed, const outputs *o, const bang_diagnosis *d)
+{
+    const bang_alpha_score *scores = d->sets[SHIFT_VALIDATION].wse;
+    size_t best = 0;
+    for (size_t a = 1; a < SHIFT_ALPHAS; a++)
+        if (scores[a].accuracy.value > scores[best].accuracy.value)
+            best = a;
+    return best == 0 ? seed->pre_logits : best == SHIFT_ALPHAS - 1 ? o->fine : o->at[best - 1];
 }
 
 static int add_members(const shift_seed *seed, const char *method, shift_found *found,
@@ -281,10 +312,12 @@ static int add_members(const shift_seed *seed, const char *method, shift_found *
     shift_member *ose = shift_add_member(found, seed, method, "ose");
     shift_member *calibrated = shift_add_member(found, seed, method, "calibrated_ose");
     shift_member *pre = shift_add_member(found, seed, "", "pre");
-    if (!fine || !avg || !ose || !calibrated || !pre)
+    shift_member *chosen = shift_add_member(found, seed, method, "id-alpha");
+    if (!fine || !avg || !ose || !calibrated || !pre || !chosen)
         return bang_fail_memory(err);
     shift_classes(pre->classes, seed->pre_logits, tests);
     shift_classes(fine->classes, o->fine, tests);
+    shift_classes(chosen->classes, validated(seed, o, d), tests);
     shift_classes(avg->classes, o->at[SHIFT_HALF], tests);
     ensemble_classes(ose->classes, seed->pre_logits, o->fine, half, tests);
     ensemble_classes(calibrated->classes, seed->pre_logits, o->fine, scaled, tests);

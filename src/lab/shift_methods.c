@@ -75,12 +75,16 @@ static void add_grid(shift_plan *plan, int full)
                     (shift_point){rates[r], lengths[s], k ? BANG_STEP : BANG_COSINE};
 }
 
+static void limit_to(size_t *count, size_t most)
+{
+    *count = *count < most ? *count : most;
+}
+
 /* As many images as are wanted, or as there are. */
 static void limit(size_t *count, const bang_mnist *mnist, bang_shift_kind kind,
                   bang_shift_split split)
 {
-    size_t there = bang_shift_count(mnist, kind, split);
-    *count = *count < there ? *count : there;
+    limit_to(count, bang_shift_count(mnist, kind, split));
 }
 
 shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mnist)
@@ -109,7 +113,8 @@ shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mn
     limit(&plan.validation, mnist, BANG_SHIFT_ID, BANG_SHIFT_VAL);
     for (int kind = BANG_SHIFT_ID; kind <= BANG_SHIFT_O; kind++)
         limit(&plan.test, mnist, (bang_shift_kind)kind, BANG_SHIFT_TEST);
-    plan.unlabelled = plan.unlabelled < plan.test ? plan.unlabelled : plan.test;
+    size_t spare = bang_shift_count(mnist, BANG_SHIFT_BROAD, BANG_SHIFT_TEST) / (SHIFT_SETS - 1);
+    limit_to(&plan.unlabelled, spare ? spare : 1); /* too few are refused when they are made */
     return plan;
 }
 
@@ -118,12 +123,13 @@ static json_t *common_options(const shift_plan *plan, const char *digest)
     json_t *names = json_array();
     for (size_t i = 0; i < plan->method_count; i++)
         json_array_append_new(names, json_string(plan->methods[i]->name));
-    return json_pack("{s{sI sI sI sI sI} s{sI sI} sI sI so ss}", "images", "broad",
+    return json_pack("{s{sI sI sI sI sI} s{sI sI} sI sI so ss ss ss?}", "images", "broad",
                      (json_int_t)plan->broad, "tune", (json_int_t)plan->tune, "validation",
                      (json_int_t)plan->validation, "test", (json_int_t)plan->test, "unlabelled",
                      (json_int_t)plan->unlabelled, "pre", "steps", (json_int_t)plan->pre_steps,
                      "batch", (json_int_t)plan->pre_batch, "batch", (json_int_t)plan->batch,
-                     "shorten", (json_int_t)plan->shorten, "methods", names, "mnist", digest);
+                     "shorten", (json_int_t)plan->shorten, "methods", names, "mnist", digest,
+                     "recipes", plan->recipes, "fashion", plan->clothes[0] ? plan->clothes : NULL);
 }
 
 json_t *shift_unit_options(const shift_plan *plan, size_t unit, const char *digest)

@@ -8,7 +8,7 @@
 
 static const char digest_key[] = "bang.run"; /* as bang train has it */
 
-static int make_model(bang_vit_model *out, uint64_t seed, bang_error *err)
+int shift_make_model(bang_vit_model *out, uint64_t seed, bang_error *err)
 {
     const bang_vit_config config = {.image = BANG_SHIFT_SIDE,
                                     .patch = 7,
@@ -130,7 +130,7 @@ int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err)
 {
     bang_tune_options options;
     shift_recipe_pre(&options, run->plan, seed->unit);
-    int rc = make_model(&seed->pre, run->plan->seed + seed->unit, err);
+    int rc = shift_make_model(&seed->pre, run->plan->seed + seed->unit, err);
     return rc < 0 ? rc : obtain(&seed->pre, run, seed, &seed->data.broad, "pre", &options, err);
 }
 

@@ -35,15 +35,20 @@ typedef struct shift_plan {
     size_t grid_count; /* on the first seed */
     shift_point grid[SHIFT_GRID_MOST];
     size_t broad, tune, validation, test; /* images; test: of each set */
-    size_t unlabelled;                    /* of each of the five OOD kinds */
+    size_t unlabelled; /* of each of the five OOD kinds, digits of no other part */
     uint64_t pre_steps;
     size_t pre_batch, batch;
-    int shorten;       /* steps of fine-tuning are divided by it: 1, more in tests */
-    int fashion, maps; /* clothes, and the maps of the first seed */
+    int shorten;                    /* steps of fine-tuning are divided by it: 1, more in tests */
+    int fashion, maps;              /* clothes, and the maps of the first seed */
+    char recipes[BANG_DIGEST_TEXT]; /* of all trainings and of some images of each part */
+    char clothes[BANG_DIGEST_TEXT]; /* of Fashion-MNIST; "": it is not there */
 } shift_plan;
 
 /* mnist says how many images there are at most. */
 shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mnist);
+/* Fills in the digests, which the options of all records name. */
+int shift_plan_seal(shift_plan *plan, const bang_mnist *mnist, const bang_lab_options *options,
+                    bang_error *err);
 /* 1: alpha is balanced by confidence for this method. */
 int shift_is_balanced(const shift_plan *plan, const shift_method *method);
 /* The method that another is held against: vanilla, or long-vanilla. */
@@ -68,7 +73,7 @@ typedef struct shift_member {
 } shift_member;
 
 /* What was measured of a method. */
-enum { SHIFT_MEMBERS_MOST = 16 };
+enum { SHIFT_MEMBERS_MOST = 24 };
 typedef struct shift_found {
     json_t *record; /* METHOD */
     json_t *pre;    /* MEMBER of the pre-trained model, the same for all methods */
@@ -122,6 +127,8 @@ const bang_images *shift_part(const shift_seed *seed, size_t part);
 int shift_train_pre(shift_run *run, shift_seed *seed, bang_error *err);
 int shift_train_fine(shift_run *run, shift_seed *seed, bang_vit_model *fine, const char *name,
                      const bang_tune_options *options, bang_error *err);
+/* The lab's ViT as it begins. */
+int shift_make_model(bang_vit_model *out, uint64_t seed, bang_error *err);
 /* The same model with all its parameters; the caller releases it. */
 int shift_copy(bang_vit_model *out, const bang_vit_model *model, bang_error *err);
 

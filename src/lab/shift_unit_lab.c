@@ -73,7 +73,11 @@ int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnis
                   const bang_lab_options *options, bang_error *err)
 {
     json_t *units = NULL;
-    int rc = check_chapters(plan, mnist, options, err);
+    shift_plan sealed = *plan;
+    plan = &sealed;
+    int rc = shift_plan_seal(&sealed, mnist, options, err);
+    if (rc == 0)
+        rc = check_chapters(plan, mnist, options, err);
     if (rc == 0)
         rc = shift_run_units(&units, plan, mnist, options, err);
     if (rc == 0)

@@ -65,10 +65,11 @@ typedef struct bang_shift_options {
     size_t count; /* 0: all that the split has */
     int threads;  /* 0: all */
     bang_cancel *cancel;
+    int spare; /* 1: not the split's own digits but those of broad test, in their order */
 } bang_shift_options;
 #define BANG_SHIFT_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        BANG_SHIFT_ID, BANG_SHIFT_TRAIN, 1, 0, 0, NULL                                             \
+        BANG_SHIFT_ID, BANG_SHIFT_TRAIN, 1, 0, 0, NULL, 0                                          \
     }
 
 /* images (count, 28, 28) u8 and labels (count) i64, which the caller releases. BANG_EUSAGE for a
