@@ -94,15 +94,17 @@ def check(report, every, pre, fine, sources, *options):
         near("tau", b["tau"], tau)
         idle = [l for l in b["layers"]
                 if l["tau"] == 1 and l["confidence"] == b["confidence"]["pre"]]
-        busy = [l for l in b["layers"] if l not in idle]
+        busy = [l for l in b["layers"] if l["measured"] and l not in idle]
         for l in idle[:1] + busy[::every]:
             with_it, alone = hybrid(lambda name, l=l: name == l["name"])
             without, rest = hybrid(lambda name, l=l: name != l["name"])
             near(l["name"] + " confidence", l["confidence"], with_it)
             near(l["name"] + " without", l["without"], without)
             near(l["name"] + " tau", l["tau"], (alone * tau / rest) ** 0.5)
-    for l in [b, *b["layers"]]:
-        near("alpha", l["alpha"], 1 / (1 + l["tau"]), 1e-15)
+    if b["layers"] and (b["alpha"], b["scale"]) != (None, None):
+        print("a weight of the whole model that nothing is written with")
+    for l in b["layers"] or [b]:
+        near("alpha", l["alpha"], 1 / (1 + l["tau"]) if l["tau"] else 0.5, 1e-15)
         near("scale", l["scale"], 2 * l["alpha"], 1e-15)
     names = sorted({layer(n) for n in a})
     if b["layers"] and sorted(l["name"] for l in b["layers"]) != names:

@@ -14,12 +14,14 @@ typedef struct balance_request {
     size_t source_count;
     const char **sources; /* (source_count) of --unlabelled */
     const char *head;
-    int64_t count; /* inputs to measure on; 0: all, -1: not given */
+    int64_t count; /* inputs to measure on; 0: all */
+    int count_given;
     picture_options pictures;
 } balance_request;
 
-/* For the option table: --unlabelled. */
+/* For the option table: --unlabelled, --count. */
 int balance_read_source(void *target, const char *value, bang_error *err);
+int balance_read_count(void *target, const char *value, bang_error *err);
 /* Says through c what is wrong with them. */
 void balance_check(cli *c, balance_request *r, const char *kind, size_t inputs);
 void balance_request_release(balance_request *r);
@@ -27,8 +29,11 @@ void balance_request_release(balance_request *r);
 /* The search; NULL when memory is out. The caller frees it. */
 typedef struct balance_work balance_work;
 balance_work *balance_new(cli *c, const balance_request *r);
-/* Loads and checks all: the two checkpoints, and the data. Returns an exit status. */
-int balance_load(balance_work *w, const bang_checkpoint *const *pair, const char *const *paths);
+/* Loads and checks all: the two models (their paths), and the data. Returns an exit status. */
+int balance_load(balance_work *w, const char *const *paths);
+/* After it: finds the layers, of the checkpoint that the first model is in, and draws the inputs.
+ * Returns an exit status. */
+int balance_prepare(balance_work *w, const bang_checkpoint *first);
 /* Measures both models, and hybrids of them. Returns an exit status. */
 int balance_find(balance_work *w);
 /* Measures what was written. Returns an exit status. */
@@ -40,6 +45,8 @@ void balance_free(balance_work *w);
 
 /* After balance_measure; before balance_find what is planned. */
 json_t *balance_json(const balance_work *w);
+/* For the recipe, after balance_find: on what was measured, without folders. */
+json_t *balance_measured_json(const balance_work *w);
 json_t *balance_plan_json(const balance_work *w);
 void balance_print(const balance_work *w, const char *output);
 void balance_print_plan(const balance_work *w);

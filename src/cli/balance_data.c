@@ -123,6 +123,8 @@ void balance_fit_sources(cli *c, const balance_work *w)
     const predict_model *first = &w->pair.models[0];
     for (size_t i = 0; i < w->pool.count && !first->is_vit; i++) {
         const bang_images *set = &w->own[i];
+        if (!set->labels)
+            continue; /* it could not be opened, which was said */
         if (set->paths)
             cli_problem(c, "--unlabelled %.200s: holds pictures: a perceptron reads arrays",
                         w->r->sources[i]);
@@ -168,7 +170,7 @@ int balance_open(balance_work *w)
     bang_error err = {0};
     size_t wanted = r->count > 0 ? (size_t)r->count : 0;
     size_t id_wanted = wanted; /* of accuracies: three passes, whatever the layers */
-    if (r->count < 0 && r->kind == BALANCE_LAYERS)
+    if (!r->count_given && r->kind == BALANCE_LAYERS)
         wanted = LAYER_INPUTS;
     int rc = make_pool(&w->id, 1, &err);
     if (rc == 0) {

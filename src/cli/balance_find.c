@@ -186,6 +186,14 @@ static void add_bad(balance_work *w)
         }
 }
 
+/* A layer that no output depends on has no temperature: it is averaged as without balance. */
+static void leave_unused(balance_work *w)
+{
+    for (size_t i = 0; i < w->found.layer_count; i++)
+        if (!w->used[i])
+            w->found.layers[i] = (bang_balance_layer){NAN, NAN, NAN, 0.5, 1};
+}
+
 int balance_find(balance_work *w)
 {
     bang_error err = {0};
@@ -200,6 +208,7 @@ int balance_find(balance_work *w)
     if (rc < 0)
         return cli_fail(w->c, &err);
     w->found = found;
+    leave_unused(w);
     if (w->changed_count == 0)
         w->fine = w->pre;
     add_bad(w);
@@ -210,6 +219,7 @@ int balance_measure(balance_work *w, const char *path)
 {
     bang_error err = {0};
     predict_model written = {.path = path, .head = w->r->head};
+    predict_model_release(&w->pair.models[1]); /* its place is needed */
     int rc = predict_load_model(&written, &w->pair, &err);
     if (rc == 0 && written.is_vit)
         picture_options_apply(w->c, &w->r->pictures, &written.vit, path);

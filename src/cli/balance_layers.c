@@ -140,6 +140,8 @@ static void find_changes(balance_work *w)
     const float *fine = balance_numbers(&w->pair.models[1], &count);
     for (size_t i = 0; i < w->run_count; i++) {
         size_t first = w->runs[i].first, many = w->runs[i + 1].first - first;
+        if (w->runs[i].layer != SIZE_MAX)
+            w->used[w->runs[i].layer] = 1;
         if (w->runs[i].layer == SIZE_MAX || w->changed[w->runs[i].layer])
             continue;
         if (memcmp(pre + first, fine + first, many * sizeof *pre) != 0) {
@@ -157,7 +159,9 @@ int balance_layers(balance_work *w, const bang_checkpoint *checkpoint, bang_erro
     size_t size = 0;
     w->layers = calloc(checkpoint->count + 1, sizeof *w->layers);
     w->changed = calloc(checkpoint->count + 1, 1);
-    unsigned char *image = w->layers && w->changed ? make_image(w, checkpoint, &size) : NULL;
+    w->used = calloc(checkpoint->count + 1, 1);
+    unsigned char *image =
+        w->layers && w->changed && w->used ? make_image(w, checkpoint, &size) : NULL;
     int rc = image ? read_image(&model, w, image, size, err) : bang_fail_memory(err);
     if (rc == 0)
         rc = find_runs(w, &model, err);

@@ -16,6 +16,13 @@ int balance_read_source(void *target, const char *value, bang_error *err)
     return 0;
 }
 
+int balance_read_count(void *target, const char *value, bang_error *err)
+{
+    balance_request *r = target;
+    r->count_given = 1;
+    return cli_read_whole(&r->count, value, err);
+}
+
 void balance_request_release(balance_request *r)
 {
     free(r->sources);
@@ -30,7 +37,7 @@ static void refuse(cli *c, const balance_request *r)
         int given;
     } own[] = {{"id", r->id != NULL},
                {"unlabelled", r->source_count > 0},
-               {"count", r->count != -1},
+               {"count", r->count_given},
                {"head", r->head != NULL},
                {"image-size", p->size != 0},
                {"heads", p->heads != 0},
@@ -62,7 +69,7 @@ void balance_check(cli *c, balance_request *r, const char *kind, size_t count)
                     "--id: missing: --balance %s needs data of the kind that was trained on: a "
                     "folder, a CSV or a named set",
                     kind);
-    if (r->count < -1)
+    if (r->count < 0)
         cli_problem(c, "--count %lld: must be 1 or more, or 0 for all", (long long)r->count);
     picture_options_check(c, &r->pictures);
 }
@@ -100,8 +107,27 @@ static void check_pair(cli *c, const predict_request *pair)
         cli_problem(c, "%.200s and %.200s: have different activations", a->path, b->path);
 }
 
-/* The two models and the ID set, through what predict does with them. */
-static int load_pair(balance_work *w, const char *const *paths)
+/* What predict would say about the labels of the ID set. */
+static void add_notes(balance_work *w, const char *notes)
+{
+    if (!*notes && w->pair.match == PREDICT_NO_MATCH)
+        notes = "has no labels: no accuracy is shown\n";
+    for (size_t size; *notes; notes += size + (notes[size] == '\n')) {
+        size = strcspn(notes, "\n");
+        bang_text_add(&w->warnings, "%.300s: %.*s\n", w->r->id, (int)size, notes);
+    }
+}
+
+/* The recipe names them, and is UTF-8. */
+static void check_name(cli *c, const char *option, const char *name)
+{
+    json_t *text = name ? json_string(name) : NULL;
+    if (name && !text)
+        cli_problem(c, "--%s: its name is no UTF-8: rename it", option);
+    json_decref(text);
+}
+
+int balance_load(balance_work *w, const char *const *paths)
 {
     cli *c = w->c;
     predict_request *pair = &w->pair;
@@ -115,18 +141,21 @@ static int load_pair(balance_work *w, const char *const *paths)
         return cli_fail(c, &err);
     pair->models[0].head = pair->models[1].head = w->r->head;
     int status = predict_load(c, pair), others = balance_open_sources(w);
-    status = status == CLI_DONE ? others : status;
     if (status == CLI_DONE) {
         predict_fit(c, pair, &notes);
         check_pair(c, pair);
         balance_fit_sources(c, w);
-        status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
     }
+    check_name(c, "id", w->r->id);
+    check_name(c, "head", w->r->head);
+    for (size_t i = 0; i < w->r->source_count; i++)
+        check_name(c, "unlabelled", w->r->sources[i]);
+    if (cli_usage_failed(c) && status == CLI_DONE)
+        status = CLI_USAGE;
+    status = status == CLI_DONE ? others : status;
+    if (status == CLI_DONE)
+        add_notes(w, notes.data ? notes.data : "");
     bang_text_release(&notes);
-    if (status == CLI_DONE && pair->match == PREDICT_NO_MATCH)
-        bang_text_add(&w->warnings,
-                      "%.300s: has no labels that fit the models: no accuracy is shown\n",
-                      w->r->id);
     return status;
 }
 
@@ -149,21 +178,19 @@ balance_work *balance_new(cli *c, const balance_request *r)
     return w;
 }
 
-int balance_load(balance_work *w, const bang_checkpoint *const *pair, const char *const *paths)
+int balance_prepare(balance_work *w, const bang_checkpoint *first)
 {
     bang_error err = {0};
     cli *c = w->c;
     const balance_request *r = w->r;
-    int status = load_pair(w, paths);
-    if (status != CLI_DONE)
-        return status;
+    const char *paths[] = {w->pair.models[0].path, w->pair.models[1].path};
+    int rc = balance_layers(w, first, &err); /* before the third model: it needs one for a while */
     w->moving.path = paths[0];
     w->moving.head = r->head;
-    int rc = predict_load_model(&w->moving, &w->pair, &err);
+    if (rc == 0)
+        rc = predict_load_model(&w->moving, &w->pair, &err);
     if (rc == 0 && w->moving.is_vit)
         picture_options_apply(c, &r->pictures, &w->moving.vit, paths[0]);
-    if (rc == 0)
-        rc = balance_layers(w, pair[0], &err);
     if (rc < 0)
         return cli_fail(c, &err);
     if (w->changed_count == 0)
@@ -196,6 +223,8 @@ void balance_free(balance_work *w)
     free(w->own);
     free(w->layers);
     free(w->changed);
+    free(w->used);
+    free(w->shares);
     free(w->runs);
     free(w->weights);
     free(w->rules);

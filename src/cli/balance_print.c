@@ -1,6 +1,7 @@
 /* Balance by confidence: what is said about it, to people and to scripts. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "balance_work.h"
 
@@ -24,19 +25,59 @@ static void print_inputs(const balance_work *w, const balance_pool *pool, size_t
     }
 }
 
-static void print_line(const bang_balance_layer *l, int by_layer, const char *name)
+/* In 10 columns; nothing for NaN. */
+static void print_number(double value, int decimals)
 {
-    printf("%10.4f", l->confidence);
-    if (by_layer && isnan(l->without))
-        printf(" %10s", "");
-    else if (by_layer)
-        printf(" %10.4f", l->without);
-    if (isnan(l->tau))
-        printf(" %10s %10s %10s  ", "", "", "");
+    if (isnan(value))
+        printf("%10s", "");
     else
-        printf(" %10.5g %10.5f %10.5f  ", l->tau, l->alpha, l->scale);
+        printf("%10.*f", decimals, value);
+}
+
+/* share: of a layer's tensors or all, or NULL for a model that has no weight. */
+static void print_line(const bang_balance_layer *l, int by_layer, const char *name,
+                       const balance_share *share)
+{
+    print_number(l->confidence, 4);
+    if (by_layer) {
+        printf(" ");
+        print_number(l->without, 4);
+    }
+    if (isnan(l->tau))
+        printf(" %10s ", "");
+    else
+        printf(" %10.5g ", l->tau);
+    print_number(l->alpha, 5);
+    printf(" ");
+    print_number(l->scale, 5);
+    printf("  ");
     cli_print_clean(name);
+    if (share && share->tensors == 0)
+        printf(" (not averaged)"); /* the second model has none of it */
+    else if (share && isnan(l->confidence))
+        printf(" (not measured)");
+    if (share && share->by_rule)
+        printf(" (--rule: %zu of %zu tensors)", share->by_rule, share->tensors);
     printf("\n");
+}
+
+/* What was found, without weights that nothing is written with. */
+static bang_balance_layer applied(const bang_balance_layer *found, const balance_share *share)
+{
+    bang_balance_layer out = *found;
+    if (share->tensors == share->by_rule)
+        out.alpha = out.scale = NAN;
+    return out;
+}
+
+/* Of the whole model: layer by layer it is no weight of anything. */
+static bang_balance_layer whole(const balance_work *w)
+{
+    bang_balance_layer out = applied(&w->found.whole, &w->shares[w->layer_count]);
+    out.without = NAN;
+    if (w->r->kind == BALANCE_LAYERS)
+        out.alpha = out.scale = NAN;
+    return out;
 }
 
 void balance_print(const balance_work *w, const char *output)
@@ -51,14 +92,16 @@ void balance_print(const balance_work *w, const char *output)
         printf(" %10s", "without");
     printf(" %10s %10s %10s  of\n", "tau", "alpha", "scale");
     model.confidence = b->confidence;
-    print_line(&model, by_layer, w->pair.models[0].path);
-    bang_balance_layer fine = b->whole;
-    fine.without = NAN;
-    print_line(&fine, by_layer, w->pair.models[1].path);
-    for (size_t i = 0; i < b->layer_count; i++)
-        print_line(&b->layers[i], by_layer, w->layers[i]);
+    print_line(&model, by_layer, w->pair.models[0].path, NULL);
+    bang_balance_layer fine = whole(w);
+    print_line(&fine, by_layer, w->pair.models[1].path,
+               by_layer ? NULL : &w->shares[w->layer_count]);
+    for (size_t i = 0; i < b->layer_count; i++) {
+        bang_balance_layer layer = applied(&b->layers[i], &w->shares[i]);
+        print_line(&layer, by_layer, w->layers[i], &w->shares[i]);
+    }
     model.confidence = w->result.confidence;
-    print_line(&model, by_layer, output);
+    print_line(&model, by_layer, output, NULL);
     if (w->labelled == 0)
         return;
     printf("accuracy on ");
@@ -92,24 +135,73 @@ json_t *balance_json(const balance_work *w)
 {
     const bang_balance *b = &w->found;
     json_t *layers = json_array();
+    bang_balance_layer all = whole(w);
     for (size_t i = 0; i < b->layer_count; i++) {
-        const bang_balance_layer *l = &b->layers[i];
-        json_array_append_new(layers, json_pack("{ss so so so so so}", "name", w->layers[i],
-                                                "confidence", bang_json_number(l->confidence),
-                                                "without", bang_json_number(l->without), "tau",
-                                                bang_json_number(l->tau), "alpha",
-                                                bang_json_number(l->alpha), "scale",
-                                                bang_json_number(l->scale)));
+        bang_balance_layer l = applied(&b->layers[i], &w->shares[i]);
+        json_array_append_new(
+            layers, json_pack("{ss sb so so so so so sI sI}", "name", w->layers[i], "measured",
+                              w->used[i], "confidence", bang_json_number(l.confidence), "without",
+                              bang_json_number(l.without), "tau", bang_json_number(l.tau), "alpha",
+                              bang_json_number(l.alpha), "scale", bang_json_number(l.scale),
+                              "tensors", (json_int_t)w->shares[i].tensors, "by_rule",
+                              (json_int_t)w->shares[i].by_rule));
     }
     json_t *accuracy =
         w->labelled ? three(w->pre.accuracy, w->fine.accuracy, w->result.accuracy) : json_null();
-    json_t *out =
-        json_pack("{so so so so so so sI}", "confidence",
-                  three(b->confidence, b->whole.confidence, w->result.confidence), "tau",
-                  bang_json_number(b->whole.tau), "alpha", bang_json_number(b->whole.alpha),
-                  "scale", bang_json_number(b->whole.scale), "layers", layers, "accuracy", accuracy,
-                  "inputs", (json_int_t)measured(w)->rows);
+    json_t *out = json_pack("{so so so so so so sI}", "confidence",
+                            three(b->confidence, b->whole.confidence, w->result.confidence), "tau",
+                            bang_json_number(all.tau), "alpha", bang_json_number(all.alpha),
+                            "scale", bang_json_number(all.scale), "layers", layers, "accuracy",
+                            accuracy, "inputs", (json_int_t)measured(w)->rows);
     json_object_set_new(out, "id_inputs", json_integer((json_int_t)w->labelled));
+    json_object_set_new(out, "tensors",
+                        json_integer((json_int_t)w->shares[w->layer_count].tensors));
+    json_object_set_new(out, "by_rule",
+                        json_integer((json_int_t)w->shares[w->layer_count].by_rule));
+    return out;
+}
+
+/* A data set or file without its folder: equal work gives equal bytes. */
+static json_t *name_json(const char *path)
+{
+    size_t end = path ? strlen(path) : 0;
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t from = end;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    return path ? json_stringn(path + from, end - from) : json_null();
+}
+
+/* Options that were typed, by their names. */
+static void add_pictures(json_t *out, const picture_options *p)
+{
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"mean", p->mean_text},
+                 {"std", p->std_text},
+                 {"crop", p->crop_text},
+                 {"gelu", p->gelu_text},
+                 {"on_bad_image", p->bad_text}};
+    if (p->size)
+        json_object_set_new(out, "image_size", json_integer((json_int_t)p->size));
+    if (p->heads)
+        json_object_set_new(out, "heads", json_integer((json_int_t)p->heads));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text)
+            json_object_set_new(out, texts[i].name, json_string(texts[i].text));
+}
+
+json_t *balance_measured_json(const balance_work *w)
+{
+    const balance_pool *pool = measured(w);
+    json_t *sources = json_array();
+    for (size_t i = 0; i < w->r->source_count; i++)
+        json_array_append_new(sources, name_json(w->r->sources[i]));
+    json_t *out = json_pack("{so so sI sI sI so}", "id", name_json(w->r->id), "unlabelled", sources,
+                            "inputs", (json_int_t)pool->rows, "of", (json_int_t)pool->found, "seed",
+                            (json_int_t)w->c->seed, "head", name_json(w->r->head));
+    add_pictures(out, &w->r->pictures);
     return out;
 }
 

@@ -38,6 +38,11 @@ typedef struct balance_score {
     double confidence, accuracy; /* NaN: not known */
 } balance_score;
 
+/* Tensors that are written, and those of them whose weights a --rule gives. */
+typedef struct balance_share {
+    size_t tensors, by_rule;
+} balance_share;
+
 /* A hybrid that was measured: the only layer that is the second model's. */
 typedef struct balance_known {
     size_t layer;
@@ -55,6 +60,7 @@ struct balance_work {
     size_t layer_count;
     char **layers;          /* (layer_count) names */
     unsigned char *changed; /* (layer_count) the two models differ there */
+    unsigned char *used;    /* (layer_count) the model reads numbers of it: else not measured */
     size_t changed_count;
     size_t run_count;
     balance_run *runs; /* (run_count), and one that ends the last */
@@ -67,6 +73,7 @@ struct balance_work {
     balance_score pre, fine, result;
     size_t labelled;          /* ID inputs with labels, after the first pass over them */
     bang_text warnings;       /* a line each */
+    balance_share *shares;    /* (layer_count + 1) the last: of all */
     double *weights;          /* (layer_count, 2) of layers; for the rules below */
     bang_average_rule *rules; /* (rule_count) of layers, then the user's */
     size_t rule_count;

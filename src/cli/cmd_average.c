@@ -32,7 +32,9 @@ static const char summary[] =
     "--balance confidence finds alpha = 1/(1 + tau): at the temperature tau B is on average as\n"
     "confident as A, on --unlabelled data or else on --id, whose labels only tell what accuracy\n"
     "that costs. layer-confidence finds one for each layer: tau_l = sqrt(t tau/u), t of A with\n"
-    "B's layer, u of B with A's. The scale 2 alpha is that of the change next to alpha 0.5.\n"
+    "B's layer, u of B with A's. The scale 2 alpha is that of the change next to alpha 0.5. A\n"
+    "layer that no picture goes through (a text tower) is not measured: alpha 0.5. Both models\n"
+    "and a third are in memory meanwhile, whatever --max-memory says.\n"
     "\n"
     "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
     "normalised. Where a weight is 1 and the others 0, bytes are copied; when a rule says\n"
@@ -68,7 +70,7 @@ int cmd_average(int argc, char **argv)
                          .drop = 0.9,
                          .on_integer = "error",
                          .on_missing = "error",
-                         .confidence = {.count = -1, .pictures = PICTURE_OPTIONS_INIT},
+                         .confidence = {.pictures = PICTURE_OPTIONS_INIT},
                          .dtype = -1};
     cli_option options[] = {
         {"output", 'o', "OUT", "where to write; {alpha} in it for several alphas", cli_read_text,
@@ -101,7 +103,7 @@ int cmd_average(int argc, char **argv)
         {"unlabelled", 0, "DATA", "measure confidence there (--id); several are one set",
          balance_read_source, &r.confidence},
         {"count", 0, "N", "measure on so many, drawn evenly; 0 all (all; of layers 1000)",
-         cli_read_whole, &r.confidence.count},
+         balance_read_count, &r.confidence},
         {"head", 0, "FILE", "of both, where the models have none", cli_read_text,
          &r.confidence.head},
         PICTURE_OPTIONS(&r.confidence.pictures),

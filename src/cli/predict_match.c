@@ -149,14 +149,15 @@ static void note_unknown(bang_text *notes, const predict_request *r, const int64
         bang_text_add(notes, "%zu of %zu classes %s not among the model's outputs: ", missing,
                       set->classes, missing == 1 ? "is" : "are");
         list_unknown(notes, set, place);
-        bang_text_add(notes, ": no accuracy: rename folders, say what outputs are called with "
-                             "--classes FILE, or give a --map");
+        bang_text_add(notes, r->inside ? ": no accuracy: rename folders"
+                                       : ": no accuracy: rename folders, say what outputs are "
+                                         "called with --classes FILE, or give a --map");
     } else {
         bang_text_add(notes,
                       "%zu class%s, %zu output%s and no names in common: no accuracy: give the "
-                      "model a head for these classes, or a --map",
+                      "model a head for these classes%s",
                       set->classes, set->classes == 1 ? "" : "es", r->width,
-                      r->width == 1 ? "" : "s");
+                      r->width == 1 ? "" : "s", r->inside ? "" : ", or a --map");
     }
     bang_text_add(notes, r->labels ? "; labels are numbers of the sorted folders\n" : "\n");
 }
@@ -174,7 +175,7 @@ static void match_folders(cli *c, predict_request *r, bang_text *notes)
     } else if (named.count && (size_t)found == set->classes) {
         size_t moved = classes_renumber(set, place);
         r->match = PREDICT_BY_NAME;
-        if (moved)
+        if (moved && !r->inside) /* which writes no labels */
             bang_text_add(notes,
                           "classes are found by their names: labels are numbered as the model's "
                           "outputs, not in the order of the folders\n");

@@ -75,7 +75,7 @@ mkdir strange && cp far/images.npy strange && $python -c 'import numpy
 numpy.save("strange/labels.npy", numpy.arange(60) * 7)'
 bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled far -q -o out.safetensors
 bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled strange -q -o again.safetensors
-cmp out.safetensors again.safetensors && echo "labels do not matter"
+checkpoint same out.safetensors again.safetensors && echo "labels do not matter"
 # rules go before what was found
 bang average a.safetensors b.safetensors --balance layer-confidence --id id --rule 'head.*=1' -q -o out.safetensors
 $python - <<'END'
@@ -83,6 +83,26 @@ import read_checkpoint as r
 out, b = (r.read(n + ".safetensors") for n in ("out", "b"))
 print(sorted(n for n in b if out[n] == b[n]))
 END
+# and what nothing is written with is not shown as if it were
+run average a.safetensors b.safetensors --balance layer-confidence --id id --rule 'head.*=1' --rule '*.0.*.bias=.5' \
+    -o out.safetensors
+bang average a.safetensors b.safetensors --balance layer-confidence --id id --rule 'head.*=1' -o out.safetensors --json |
+    $python -c 'import json, sys
+b = json.load(sys.stdin)["balance"]
+print(b["alpha"], b["scale"], b["tensors"], b["by_rule"])
+print([(l["name"], l["tensors"], l["by_rule"], l["tau"] > 0) for l in b["layers"] if l["alpha"] is None])'
+recipe() { $python -c 'import json, read_checkpoint as r
+recipe = json.loads(r.read_file("out.safetensors")[1]["bang"])
+print(*("{}: {}".format(k, recipe.get(k)) for k in ("scale", "measured")), sep="\n")
+print(*recipe.get("scales", {}))
+print(*(x.get("layer") or x["match"] for x in recipe.get("rules", [])))'; }
+recipe
+bang average a.safetensors b.safetensors --balance confidence --id id --rule '*bias=1' -o out.safetensors --json |
+    pick '["balance"]["alpha"] > 0' '["balance"]["tensors"]' '["balance"]["by_rule"]'
+bang average a.safetensors b.safetensors --balance confidence --id ./id/ --unlabelled more --unlabelled "$PWD/far" \
+    --count 7 --seed 5 --crop hf --rule '*=.5' -o out.safetensors --json |
+    pick '["balance"]["alpha"]' '["balance"]["scale"]' '["balance"]["by_rule"]'
+recipe
 
 # so many of them, evenly; which depends on the seed alone
 count() {
@@ -142,8 +162,22 @@ for layout in openai hf; do
         -o out.safetensors --json >out.json
     balance check out.json 3 c.safetensors d.safetensors photos --heads 2 --head head.safetensors
     again out.json c.safetensors d.safetensors
-    pick '["balance"]["layers"]' <out.json | tr -d "'{" | tr '}' '\n' | sed -n 's/.*name: \([a-z._0-9]*\), .*tau: 1.0,.*/tau 1: \1/p'
+    $python -c 'import json
+for l in json.load(open("out.json"))["balance"]["layers"]:
+    if not l["measured"]:
+        print("not measured:", *(l[k] for k in ("name", "confidence", "without", "tau", "alpha")))'
 done
+bang average c.safetensors d.safetensors --balance layer-confidence --id photos --heads 2 --head head.safetensors \
+    --rule 'text_projection.*=1' -o out.safetensors | sed -n '/measured)/p'
+# without a text tower in the second model, what the first has of it is dropped
+$python - <<'END'
+import read_checkpoint as r
+tensors, metadata = r.read_file("d.safetensors")
+r.write("e.safetensors", {n: t for n, t in tensors.items() if not n.startswith(("text_", "logit_"))}, metadata)
+END
+run average c.safetensors e.safetensors --balance layer-confidence --id photos --heads 2 --head head.safetensors \
+    --on-missing drop -o out.safetensors
+recipe
 
 # perceptrons
 bang train --data train --hidden 8 --steps 40 --threads 1 -q -o m.safetensors
@@ -160,6 +194,8 @@ run average a.safetensors b.safetensors --balance confidence -o out.safetensors
 run average a.safetensors b.safetensors pre.safetensors --balance layer-confidence --alpha .3,.5 --target 1 --count -7 \
     --method slerp --score true --gelu relu --mean x -o out.safetensors
 run average a.safetensors b.safetensors --balance confidence --weights 1,1 --id none -o out.safetensors
+run average a.safetensors b.safetensors --balance confidence --id id --count -1 -o out.safetensors
+run average a.safetensors b.safetensors --count -1 -o out.safetensors
 run average a.safetensors --balance confidence --id id -o out.safetensors
 run average a.safetensors b.safetensors --balance norm --id id --unlabelled far --count 3 --head h --image-size 3 --heads 1 \
     --mean 1 --std 1 --crop hf --gelu exact --on-bad-image skip -o out.safetensors
@@ -175,6 +211,10 @@ numpy.save("wide/labels.npy", numpy.arange(5) % 2)'
 run average m.safetensors n.safetensors --balance confidence --id wide -o out.safetensors
 run average m.safetensors n.safetensors --balance confidence --id id --unlabelled wide --unlabelled photos -o out.safetensors
 run average a.safetensors b.safetensors --balance confidence --id id -o missing/out.safetensors
+run average m.safetensors n.safetensors --balance confidence --id wide --unlabelled no/where --unlabelled photos \
+    --rule 'nothing=1' -o missing/out.safetensors
+cp -r id "$(printf 'id\377')"
+run average a.safetensors b.safetensors --balance confidence --id "$(printf 'id\377')" -o none.safetensors | sed 1d
 $python - <<'END'
 import json
 import numpy as np
