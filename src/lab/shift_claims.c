@@ -8,43 +8,53 @@
 
 const char *const shift_holds_names[] = {"yes", "partly", "no", "open"};
 
-/* Whether the interval lies on the claimed side, on the other, or leaves it to the mean. */
-static shift_holds decide(int claimed, int other, int mean)
+/* What an interval says of an effect above least that must reach small to count. */
+static shift_holds decide(double low, double high, double least, double small)
 {
-    return claimed ? SHIFT_YES : other ? SHIFT_NO : mean ? SHIFT_PARTLY : SHIFT_UNDECIDED;
+    double counts = fmax(least, small);
+    if (low > least)
+        return high < counts ? SHIFT_PARTLY : SHIFT_YES;
+    return high < counts ? SHIFT_NO : SHIFT_UNDECIDED;
 }
 
 shift_holds shift_judge(const shift_effect *effect, const shift_clause *part)
 {
-    double low = effect->low, high = effect->high, mean = effect->mean;
-    double least = part->least, small = part->small, counts = fmax(least, small);
-    if (!effect->n)
+    static const shift_holds turned[] = {SHIFT_NO, SHIFT_PARTLY, SHIFT_YES, SHIFT_UNDECIDED};
+    double low = effect->low, high = effect->high, small = part->small;
+    if (!effect->n || (effect->n == 1 && effect->basis == SHIFT_BY_IMAGES))
         return SHIFT_UNDECIDED;
     switch (part->aim) {
     case SHIFT_IS_BELOW:
-        return decide(high<0, low> - small, mean < 0);
+        return decide(-high, -low, 0, small);
     case SHIFT_IS_NOT_ABOVE:
-        if (low > 0 && high < small) /* a gain, but a small one */
-            return SHIFT_PARTLY;
-        return decide(high<small, low> 0, mean <= 0);
+        return turned[decide(low, high, 0, small)];
     case SHIFT_IS_WITHIN:
-        return decide(low > -small && high < small, low >= small || high <= -small,
-                      fabs(mean) < small);
+        if (low >= small || high <= -small)
+            return SHIFT_NO;
+        return low > -small && high < small ? SHIFT_YES : SHIFT_UNDECIDED;
     default:
-        return decide(low > least, high<counts, mean> least);
+        return decide(low, high, part->least, small);
     }
 }
 
-/* Parts that were not run have no say. */
-static shift_holds combine(const size_t found[4], int some)
+/* Undecided parts, run or not, stand in the way of "yes" and of "no"; second looks that are
+ * undecided stand in the way of "yes" alone. */
+shift_holds shift_combine(const size_t found[3][4], int some)
 {
-    size_t yes = found[SHIFT_YES], partly = found[SHIFT_PARTLY], no = found[SHIFT_NO];
-    size_t open = found[SHIFT_UNDECIDED];
-    if (yes && (some || !(partly + no + open)))
+    size_t sum[4], needed[4], all = 0;
+    for (int h = 0; h < 4; h++) {
+        needed[h] = found[SHIFT_NEEDED][h] + found[SHIFT_TURNS][h];
+        sum[h] = needed[h] + found[SHIFT_SECOND][h];
+        all += sum[h];
+    }
+    size_t second = found[SHIFT_SECOND][SHIFT_YES] + found[SHIFT_SECOND][SHIFT_PARTLY];
+    if (sum[SHIFT_YES] && (some || sum[SHIFT_YES] == all))
         return SHIFT_YES;
-    if (yes || partly)
+    if (found[SHIFT_TURNS][SHIFT_NO] && !second)
+        return SHIFT_NO;
+    if (sum[SHIFT_YES] || sum[SHIFT_PARTLY])
         return SHIFT_PARTLY;
-    return no && !(some && open) ? SHIFT_NO : SHIFT_UNDECIDED;
+    return needed[SHIFT_NO] && !needed[SHIFT_UNDECIDED] ? SHIFT_NO : SHIFT_UNDECIDED;
 }
 
 const char *shift_points(char out[SHIFT_POINTS], double value, int decimals)
@@ -78,68 +88,132 @@ static void say_effect(bang_text *out, const json_t *units, const shift_clause *
         }
 }
 
+/* Intervals of a claim that needs one part of many share the 5 %. */
+static double level_of(const shift_claim *claim)
+{
+    size_t parts = 0;
+    for (size_t i = 0; i < claim->count; i++)
+        parts += claim->parts[i].aim != SHIFT_IS_SHOWN;
+    return 1 - .05 / (double)(claim->some && parts ? parts : 1);
+}
+
+/* What the parts of a claim rest on, gathered for its reason. */
+typedef struct gathered {
+    size_t found[3][4]; /* parts by role and outcome; needed ones that were not run: undecided */
+    size_t run, left;
+    int seeds[3]; /* by basis: the fewest seeds of a part */
+    bang_text missing;
+} gathered;
+
+/* The number of judged parts decides whether each says what came of it. */
+static void gather(gathered *g, bang_text *because, const json_t *units, const shift_claim *claim,
+                   size_t i)
+{
+    static const char *const outcomes[] = {"yes", "too small to count", "no", "not decided"};
+    const shift_clause *part = &claim->parts[i];
+    shift_effect e = shift_effect_at(units, &part->difference, level_of(claim), part->least);
+    if (!e.n) {
+        bang_text_add(&g->missing, "%s%s", g->left++ ? ", " : "", part->name);
+        if (part->role != SHIFT_SECOND && part->aim != SHIFT_IS_SHOWN)
+            g->found[part->role][SHIFT_UNDECIDED]++;
+        return;
+    }
+    bang_text_add(because, "%s%s: ", g->run++ ? "; " : "", part->name);
+    say_effect(because, units, part, &e);
+    if (part->aim == SHIFT_IS_SHOWN)
+        return;
+    shift_holds holds = shift_judge(&e, part);
+    g->found[part->role][holds]++;
+    if (claim->count > 1 || holds == SHIFT_PARTLY || holds == SHIFT_UNDECIDED)
+        bang_text_add(because, ", %s", outcomes[holds]);
+    if (part->difference.quantity != SHIFT_FIT &&
+        (!g->seeds[e.basis] || g->seeds[e.basis] > (int)e.n))
+        g->seeds[e.basis] = (int)e.n;
+}
+
+static void say_basis(bang_text *because, const gathered *g, const shift_claim *claim)
+{
+    if (g->seeds[SHIFT_BY_IMAGES] == 1)
+        bang_text_add(because, ". One seed: the interval is of its images, and decides nothing");
+    else if (g->seeds[SHIFT_BY_IMAGES])
+        bang_text_add(because, ". Two seeds: a rough interval");
+    if (g->seeds[SHIFT_BY_GRID])
+        bang_text_add(because, ". The interval is of the grid's scatter on one seed");
+    if (claim->some && g->run)
+        bang_text_add(because, ". Intervals of %.0f %%, for one set of many",
+                      100 * level_of(claim));
+}
+
 shift_holds shift_judge_claim(bang_text *because, const json_t *units, const shift_claim *claim)
 {
-    size_t found[4] = {0}, judged = 0, left = 0, few = 0;
-    bang_text missing = {0};
-    for (size_t i = 0; i < claim->count; i++) {
-        const shift_clause *part = &claim->parts[i];
-        shift_effect e = shift_effect_of(units, &part->difference);
-        if (!e.n) {
-            bang_text_add(&missing, "%s%s", left++ ? ", " : "", part->name);
-            continue;
-        }
-        bang_text_add(because, "%s%s: ", judged ? "; " : "", part->name);
-        say_effect(because, units, part, &e);
-        judged++;
-        if (part->aim == SHIFT_IS_SHOWN)
-            continue;
-        found[shift_judge(&e, part)]++;
-        few |= e.images && part->difference.quantity != SHIFT_FIT &&
-               part->difference.quantity != SHIFT_BEND &&
-               part->difference.quantity != SHIFT_ABOVE_CURVE;
-    }
-    if (left == claim->count)
-        bang_text_add(because, "not run at this scale");
-    else if (left)
-        bang_text_add(because, "; not run at this scale: %s", missing.data ? missing.data : "");
-    if (few)
-        bang_text_add(because, ". Intervals of images alone");
-    bang_text_release(&missing);
-    return combine(found, claim->some);
+    gathered g = {0};
+    for (size_t i = 0; i < claim->count; i++)
+        gather(&g, because, units, claim, i);
+    const char *fashion =
+        claim->parts[0].difference.quantity == SHIFT_FASHION ? shift_fashion_missing(units) : NULL;
+    if (!g.run)
+        bang_text_add(because, "%s", fashion ? fashion : "not run at this scale");
+    else if (g.left)
+        bang_text_add(because, "; not run at this scale: %s", g.missing.data ? g.missing.data : "");
+    say_basis(because, &g, claim);
+    bang_text_release(&g.missing);
+    return shift_combine((const size_t(*)[4])g.found, claim->some);
 }
 
 void shift_show_rule(json_t *show, const json_t *units)
 {
     size_t seeds = json_array_size(units);
-    char over[240];
+    char over[700];
     if (seeds >= 3)
-        snprintf(over, sizeof over, "Student's t over %zu seeds, each compared with itself", seeds);
+        snprintf(
+            over, sizeof over,
+            "Student's t over %zu seeds, each compared with itself. Seeds train anew and render "
+            "anew, but all are tested on the same digits: it speaks of other trainings, not of "
+            "other digits",
+            seeds);
+    else if (seeds == 2)
+        snprintf(
+            over, sizeof over,
+            "rough, as there are two seeds: the wider of what the test images leave open (as if "
+            "one seed had been tested, for both see the same digits) and of how far the seeds "
+            "are apart. It always holds both seeds, so nothing is decided that one of them "
+            "contradicts. bang reproduce lab --full runs more");
     else
-        snprintf(over, sizeof over,
-                 "of the test images of %zu seed%s alone: it says nothing about other seeds; for "
-                 "those run bang reproduce lab --full",
-                 seeds, seeds == 1 ? "" : "s");
+        snprintf(
+            over, sizeof over,
+            "of the test images of one seed. It says nothing of other trainings, so nothing is "
+            "decided but what rests on the grid; bang reproduce lab --full runs more");
     json_array_append_new(
         show,
         json_pack(
-            "{ss ss s[[ss][ss][ss][ss][ss][ss][ss]]}", "kind", "facts", "title",
+            "{ss ss s[[ss][ss][ss][ss][ss][ss][ss][ss][ss]]}", "kind", "facts", "title",
             "How verdicts are made, all by one rule", "rows", "a claim is",
             "one or more differences with a direction, each written as mean [95 % interval] (seeds "
-            "above 0 of all), in points (hundredths) of accuracy averaged over the five shifted "
-            "sets unless it says otherwise",
-            "the interval is", over, "holds",
-            "the interval lies wholly on the claimed side of 0 (or of what the claim names)",
+            "above 0, or above the bar that the claim names, of all), in points (hundredths) of "
+            "accuracy averaged over the five shifted sets unless it says otherwise",
+            "the interval is", over, "what counts",
+            "0.5 points of accuracy, 2 points of confidence or margin, or the bar that the claim "
+            "names: less is no effect worth a claim, however sure",
+            "a difference",
+            "holds (yes) where the interval lies on the claimed side of 0 and reaches what counts; "
+            "does not (no) where it does not exclude 0 and ends short of what counts; is too small "
+            "where it excludes 0 and ends short of what counts; else it is not decided. That there "
+            "is no gain is judged the other way round. That two are the same within some points "
+            "holds where the interval lies within them, and does not where it lies outside",
+            "holds", "every part of the claim holds; of claims on some sets, one set does",
             "does not hold here",
-            "the interval lies on the other side, or ends short of the smallest effect that "
-            "counts: 0.5 points of accuracy, 2 points of confidence or margin",
+            "no part does: all are refuted, or the one that the claim turns on is. LONG is a "
+            "second "
+            "look: if it holds where MAIN does not, the claim does in part",
             "partly",
-            "neither, with the mean on the claimed side; or some parts of a claim hold and others "
-            "do not",
-            "open", "neither, with the mean on the other side; or not run at this scale",
-            "no difference",
-            "a claim that something does not help, or stays within some points, holds where the "
-            "interval excludes an effect that counts"));
+            "some parts hold and others do not, are not decided or were not run; or an "
+            "effect is sure but too small to count",
+            "open",
+            "no part holds and not all are refuted: not decided by these seeds, or not run; "
+            "the reason says which",
+            "chance",
+            "a claim on some sets shares the 5 % among them (Bonferroni). Claims are not corrected "
+            "for each other: of forty that are false, one or two may seem to hold"));
 }
 
 void shift_show_claims(json_t *show, json_t *verdicts, const json_t *units, int chapter)

@@ -131,6 +131,18 @@ void shift_figures_calibration(json_t *show, const json_t *units)
                                           {"FM, flip", "flip/fine", 5},
                                           {"FM, rotate", "rotate/fine", 4},
                                           {"FM, color", "color/fine", 7}};
+    static const scatter_line smoothed[] = {{"PM", "pre", 6},
+                                            {"FM, vanilla", "vanilla/fine", 1},
+                                            {"FM, LS 0.05", "ls-05/fine", 5},
+                                            {"FM, LS 0.10", "ls-10/fine", 0},
+                                            {"FM, LS 0.15", "ls-15/fine", 4},
+                                            {"FM, LS 0.20", "ls-20/fine", 2}};
+    static const scatter_line mixed[] = {{"PM", "pre", 6},
+                                         {"FM, Mixup", "mixup/fine", 3},
+                                         {"FM, Mixup + LS 0.05", "mixup-ls-05/fine", 5},
+                                         {"FM, Mixup + LS 0.10", "mixup-ls-10/fine", 0},
+                                         {"FM, Mixup + LS 0.15", "mixup-ls-15/fine", 4},
+                                         {"FM, Mixup + LS 0.20", "mixup-ls-20/fine", 2}};
     static const scatter_line longer[] = {
         {"PM", "pre", 6},
         {"FM, vanilla", "long-vanilla/fine", 1},
@@ -143,6 +155,14 @@ void shift_figures_calibration(json_t *show, const json_t *units)
                  "confident as it is accurate. The paper finds PM near it and FM far above, most "
                  "of all out of distribution.",
                  ours, sizeof ours / sizeof *ours);
+    if (!isnan(shift_mean(units, SHIFT_ACCURACY, "ls-20/fine", SHIFT_OOD)))
+        show_scatter(show, units, "Confidence against accuracy by strength of label smoothing",
+                     "Below the diagonal FM was smoothed more than it needed on that set.",
+                     smoothed, sizeof smoothed / sizeof *smoothed);
+    if (!isnan(shift_mean(units, SHIFT_ACCURACY, "mixup-ls-20/fine", SHIFT_OOD)))
+        show_scatter(show, units,
+                     "Confidence against accuracy by strength of label smoothing with Mixup",
+                     "As before, on top of Mixup.", mixed, sizeof mixed / sizeof *mixed);
     show_scatter(show, units, "Confidence against accuracy, other augmentations",
                  "The paper finds that these do not bring FM nearer to the diagonal.", others,
                  sizeof others / sizeof *others);

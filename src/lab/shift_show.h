@@ -30,6 +30,7 @@ typedef enum shift_quantity {
     SHIFT_GAP,         /* |confidence - accuracy| of each set */
     SHIFT_FFT,         /* share of FalseFalseTrue */
     SHIFT_TTF,         /* of TrueTrueFalse */
+    SHIFT_BEYOND,      /* FFT - max(0, ImproveContri(ALL)) */
     SHIFT_BOTH,        /* ImproveContri(TT+FF) = FFT - TTF */
     SHIFT_TWICE,       /* FFT - 2 TTF */
     SHIFT_ONE,         /* ImproveContri(TF+FT) */
@@ -40,7 +41,7 @@ typedef enum shift_quantity {
     SHIFT_MARGIN_SUM,  /* of both together */
     SHIFT_ABOVE_CURVE, /* OOD accuracy of METHOD's average over the quadratic curve; no set */
     SHIFT_BEND,        /* how far the curve's ends are from a line through its middle, no member */
-    SHIFT_FIT,         /* R^2 of the curve */
+    SHIFT_FIT,         /* R^2 of the curve, each point predicted by the others */
     SHIFT_FASHION,     /* accuracy on Fashion-MNIST of "wse" or "ose" at alpha 1/2; no set */
 } shift_quantity;
 
@@ -52,17 +53,34 @@ typedef struct shift_difference {
     size_t b_set;
 } shift_difference;
 
-/* From three seeds on, the interval is Student's t over seeds. With fewer it says how far the
- * images leave room: mean +- 1.96 standard errors, from the images that one of the two alone has
- * right where they were counted (b and c of n: variance (b + c - (b - c)^2/n)/n^2), else as if
- * the two were independent and each as variable as its mean allows, which is too wide. */
+/* The interval of the mean over n seeds.
+ *
+ * Three seeds or more: Student's t over seeds. All seeds are tested on renderings of the same
+ * digits, so it speaks of other trainings, not of other digits.
+ *
+ * Fewer: mean +- z sqrt(max(V, s^2/n)), where s^2 is the variance between seeds and V the mean of
+ * the seeds' variances by images, not divided by n: images of two seeds show the same digits. For
+ * two seeds z s/sqrt(2) is 0.98 of their distance, so the interval holds both of them: it excludes
+ * nothing that one of them says. One seed says nothing of trainings and decides nothing.
+ *
+ * V is from the images that one of the two alone has right where they were counted (b and c of n:
+ * (b + c - (b - c)^2/n)/n^2), else as if the two were independent and each as variable as its mean
+ * allows, which is too wide where both see the same images.
+ *
+ * What is read off the curve has the interval of the curve's fit: t with the degrees of freedom of
+ * the grid. It knows how trainings vary, on that seed. */
+typedef enum shift_basis { SHIFT_BY_SEEDS, SHIFT_BY_IMAGES, SHIFT_BY_GRID } shift_basis;
 typedef struct shift_effect {
     size_t n;    /* seeds that have it; 0: it was not run, and the rest is NaN */
-    size_t wins; /* seeds above 0 */
-    int images;  /* the interval is of images */
+    size_t wins; /* seeds above the bar */
+    shift_basis basis;
     double mean, sd, low, high;
 } shift_effect;
+/* Of 95 %, above 0. */
 shift_effect shift_effect_of(const json_t *units, const shift_difference *difference);
+/* Of any level, wins counted above bar. */
+shift_effect shift_effect_at(const json_t *units, const shift_difference *difference, double level,
+                             double bar);
 
 /* One number of unit u; NaN when it is not there. */
 double shift_read(const json_t *units, size_t u, shift_quantity quantity, const char *member,
@@ -108,19 +126,26 @@ extern const double shift_paper_rescaled[4], shift_paper_corrected[2];
 /* The name of a row's member, METHOD/fine or METHOD/avg or "pre"; prefix: "" or "long-". */
 void shift_row_member(char *out, size_t size, const shift_row *row, const char *prefix);
 
-/* What is claimed of a difference. small is the smallest effect that counts. */
+/* What is claimed of a difference. small is the smallest effect that counts. An interval
+ * [low, high] that excludes least on the claimed side and reaches small is an effect; one that does
+ * not exclude least and ends before small leaves no room for one; one that excludes least and ends
+ * before small is an effect too small to count; any other decides nothing. */
 typedef enum shift_aim {
-    SHIFT_IS_ABOVE,     /* above least */
-    SHIFT_IS_BELOW,     /* below 0 */
-    SHIFT_IS_NOT_ABOVE, /* no gain */
+    SHIFT_IS_ABOVE,     /* an effect above least */
+    SHIFT_IS_BELOW,     /* an effect below 0 */
+    SHIFT_IS_NOT_ABOVE, /* no effect above 0 */
     SHIFT_IS_WITHIN,    /* within +- small */
     SHIFT_IS_SHOWN      /* beside the claim, for the reader */
 } shift_aim;
 typedef enum shift_holds { SHIFT_YES, SHIFT_PARTLY, SHIFT_NO, SHIFT_UNDECIDED } shift_holds;
 extern const char *const shift_holds_names[]; /* as the report has them */
 
+/* A part that was not run leaves a claim undecided unless it is only a second look (LONG). The
+ * part that a claim turns on can refute it alone. */
+typedef enum shift_role { SHIFT_NEEDED, SHIFT_TURNS, SHIFT_SECOND } shift_role;
 typedef struct shift_clause {
-    const char *name; /* "LONG"; NULL for the only one */
+    shift_role role;
+    const char *name;
     shift_difference difference;
     shift_aim aim;
     double least, small;
@@ -129,7 +154,7 @@ typedef struct shift_clause {
 enum { SHIFT_AVERAGES, SHIFT_BANG, SHIFT_CALIBRATION, SHIFT_CURVE, SHIFT_CHAPTERS };
 typedef struct shift_claim {
     int chapter;
-    int some;         /* it is enough that one part holds */
+    int some;         /* it is enough that one part holds: intervals share the 5 % (Bonferroni) */
     const char *item; /* of the paper; NULL: the paper does not claim it */
     const char *claim;
     size_t count;
@@ -137,8 +162,10 @@ typedef struct shift_claim {
 } shift_claim;
 const shift_claim *shift_claims(size_t *count);
 
-/* The rule, once: of one part, and of a claim whose reasons are added to because. */
+/* The rule, once: of one part, of all parts together (found[role][holds] counts them), and of a
+ * claim whose reasons are added to because. */
 shift_holds shift_judge(const shift_effect *effect, const shift_clause *part);
+shift_holds shift_combine(const size_t found[3][4], int some);
 shift_holds shift_judge_claim(bang_text *because, const json_t *units, const shift_claim *claim);
 /* The rule in words; seeds says how many there were. */
 void shift_show_rule(json_t *show, const json_t *units);
@@ -148,6 +175,9 @@ void shift_show_claims(json_t *show, json_t *verdicts, const json_t *units, int 
 /* "+0.31", "\u22120.20": value times 100 with a sign. */
 enum { SHIFT_POINTS = 24 };
 const char *shift_points(char out[SHIFT_POINTS], double value, int decimals);
+
+/* Why Fashion-MNIST is missing, as the units say; NULL: they do not. */
+const char *shift_fashion_missing(const json_t *units);
 
 /* Cells of tables: per cent, null for NaN; "+0.31 [+0.05, +0.57]"; "5 of 6". */
 json_t *shift_percent(double fraction);

@@ -6,8 +6,13 @@
 #include "lab/shift_show.h"
 
 #define LEVEL 0.95
-#define NORMAL 1.959963984540054 /* (1 + LEVEL)/2 of the normal distribution */
 enum { SEEDS_FOR_T = 3 };
+
+/* The normal distribution's quantile: a large number of degrees of freedom. */
+static double normal_quantile(double p)
+{
+    return bang_student_quantile(p, 1e9);
+}
 
 static double images_of(const json_t *unit, size_t set)
 {
@@ -73,6 +78,9 @@ static double group_variance(const json_t *units, size_t u, shift_quantity quant
     int pre = c[TFT] + c[TFF] >= c[FTT] + c[FTF]; /* PM is the better one */
     double right = pre ? c[FTT] : c[TFT], wrong = pre ? c[TFF] : c[FTF];
     switch (quantity) {
+    case SHIFT_BEYOND: /* the rest of the improvement, turned round; or there is none */
+        return right + c[FFT] > wrong + c[TTF] ? pair_variance(wrong + c[TTF], right, 1, n)
+                                               : pair_variance(c[FFT], 0, 1, n);
     case SHIFT_BOTH:
         return pair_variance(c[FFT], c[TTF], 1, n);
     case SHIFT_TWICE:
@@ -84,8 +92,9 @@ static double group_variance(const json_t *units, size_t u, shift_quantity quant
     }
 }
 
-/* Of one member on one set. What a model is sure of it has right more often, so that confidence
- * varies with being right: their difference is taken to vary no more than being right does. */
+/* Of one member on one set. What a model is sure of it has right no less often, so that the
+ * variance of confidence less being right is at most the sum of the two. Confidence is 1/K or
+ * more. */
 static double set_variance(const json_t *units, size_t u, shift_quantity quantity,
                            const char *member, size_t set)
 {
@@ -95,7 +104,11 @@ static double set_variance(const json_t *units, size_t u, shift_quantity quantit
     switch (quantity) {
     case SHIFT_OVER:
     case SHIFT_GAP:
-        return widest(shift_read(units, u, SHIFT_ACCURACY, member, set), 0, 1) / n;
+        return (widest(shift_read(units, u, SHIFT_ACCURACY, member, set), 0, 1) +
+                widest(shift_read(units, u, SHIFT_CONFIDENCE, member, set), 1. / BANG_SHIFT_CLASSES,
+                       1)) /
+               n;
+    case SHIFT_BEYOND:
     case SHIFT_BOTH:
     case SHIFT_TWICE:
     case SHIFT_ONE:
@@ -151,8 +164,9 @@ static double fashion_variance(const json_t *units, size_t u, const shift_differ
     return widest(shift_read(units, u, SHIFT_FASHION, d->a, 0), 0, 1) / n * (d->b ? 2 : 1);
 }
 
-/* Of what is read off the curve: its t interval, as if of a normal distribution. */
-static double curve_variance(const json_t *units, size_t u, const shift_difference *d)
+/* Of what is read off the curve: the square of half its t interval, as if of a normal
+ * distribution. R^2 has none. */
+static double curve_variance(const json_t *units, size_t u, const shift_difference *d, double level)
 {
     shift_curve curve;
     if (d->quantity == SHIFT_FIT)
@@ -160,7 +174,8 @@ static double curve_variance(const json_t *units, size_t u, const shift_differen
     if (shift_curve_of(&curve, units, u) < 0)
         return NAN;
     const bang_curve *fit = &curve.fit;
-    double wider = bang_student_quantile((1 + LEVEL) / 2, (double)fit->count - 3) / NORMAL;
+    double wider = bang_student_quantile((1 + level) / 2, (double)fit->count - 3) /
+                   normal_quantile((1 + level) / 2);
     double error = NAN, x;
     bang_curve_residual residual;
     if (d->quantity == SHIFT_BEND) {
@@ -178,25 +193,37 @@ static double value_of(const json_t *units, size_t u, const shift_difference *d)
     return d->b ? a - shift_read(units, u, d->quantity, d->b, d->b_set) : a;
 }
 
-static double variance_of(const json_t *units, size_t u, const shift_difference *d)
+static double variance_of(const json_t *units, size_t u, const shift_difference *d, double level)
 {
     return d->quantity == SHIFT_FASHION       ? fashion_variance(units, u, d)
-           : d->quantity >= SHIFT_ABOVE_CURVE ? curve_variance(units, u, d)
+           : d->quantity >= SHIFT_ABOVE_CURVE ? curve_variance(units, u, d, level)
                                               : sets_variance(units, u, d);
 }
 
-shift_effect shift_effect_of(const json_t *units, const shift_difference *difference)
+/* Half of the interval of a mean of n; images: the mean of the variances that images leave. */
+static double half_of(const shift_effect *e, double images, double level)
 {
-    shift_effect e = {0, 0, 0, NAN, NAN, NAN, NAN};
+    double n = (double)e->n, p = (1 + level) / 2, seeds = e->n > 1 ? e->sd * e->sd / n : 0;
+    if (e->basis == SHIFT_BY_SEEDS)
+        return bang_student_quantile(p, n - 1) * sqrt(seeds);
+    if (isnan(images))
+        return INFINITY;
+    return normal_quantile(p) * sqrt(fmax(images, seeds));
+}
+
+shift_effect shift_effect_at(const json_t *units, const shift_difference *difference, double level,
+                             double bar)
+{
+    shift_effect e = {0, 0, SHIFT_BY_IMAGES, NAN, NAN, NAN, NAN};
     double sum = 0, squares = 0, images = 0;
     for (size_t u = 0; u < json_array_size(units); u++) {
         double value = value_of(units, u, difference);
         if (isnan(value))
             continue;
         e.n++;
-        e.wins += value > 0;
+        e.wins += value > bar;
         sum += value;
-        images += variance_of(units, u, difference);
+        images += variance_of(units, u, difference, level);
     }
     if (!e.n)
         return e;
@@ -208,10 +235,17 @@ shift_effect shift_effect_of(const json_t *units, const shift_difference *differ
             squares += (value - e.mean) * (value - e.mean);
     }
     e.sd = e.n > 1 ? sqrt(squares / (n - 1)) : NAN;
-    e.images = e.n < SEEDS_FOR_T;
-    double half = e.images ? NORMAL * sqrt(images) / n
-                           : bang_student_quantile((1 + LEVEL) / 2, n - 1) * e.sd / sqrt(n);
+    if (difference->quantity >= SHIFT_ABOVE_CURVE && difference->quantity != SHIFT_FASHION)
+        e.basis = SHIFT_BY_GRID;
+    else if (e.n >= SEEDS_FOR_T)
+        e.basis = SHIFT_BY_SEEDS;
+    double half = half_of(&e, images / n, level);
     e.low = e.mean - half;
     e.high = e.mean + half;
     return e;
+}
+
+shift_effect shift_effect_of(const json_t *units, const shift_difference *difference)
+{
+    return shift_effect_at(units, difference, LEVEL, 0);
 }

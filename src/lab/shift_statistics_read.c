@@ -161,6 +161,8 @@ static double read_set(const json_t *units, size_t u, shift_quantity quantity, c
         return group_share(unit, member, "FFT", set);
     case SHIFT_TTF:
         return group_share(unit, member, "TTF", set);
+    case SHIFT_BEYOND:
+        return group_share(unit, member, "FFT", set) - fmax(0, gain_of_all(unit, member, set));
     case SHIFT_BOTH:
         return group_share(unit, member, "FFT", set) - group_share(unit, member, "TTF", set);
     case SHIFT_TWICE:
@@ -210,6 +212,30 @@ static double bend_of(const bang_curve *fit)
     return fabs(fit->coefficients[2]) * half * half;
 }
 
+/* 1 - sum of squares of what the other points leave of each over that of their mean. With the
+ * residual r and the leverage h of a point, the curve without it misses it by r/(1 - h), and the
+ * mean without it by n/(n - 1) of what the whole mean does. A parabola through six points explains
+ * much of them whatever they are; it predicts none. */
+static double predicted_share(const shift_curve *curve)
+{
+    const bang_curve *fit = &curve->fit;
+    double n = (double)curve->count, mean = 0, left = 0, all = 0;
+    for (size_t i = 0; i < curve->count; i++)
+        mean += curve->y[i] / n;
+    for (size_t i = 0; i < curve->count; i++) {
+        double z = (curve->x[i] - fit->center) / fit->scale, v[] = {1, z, z * z}, h = 0, y = 0;
+        for (int j = 0; j < 3; j++) {
+            y += fit->scaled[j] * v[j];
+            for (int k = 0; k < 3; k++)
+                h += v[j] * fit->inverse[j][k] * v[k];
+        }
+        double miss = (curve->y[i] - y) / (1 - h), other = (curve->y[i] - mean) * n / (n - 1);
+        left += miss * miss;
+        all += other * other;
+    }
+    return 1 - left / all;
+}
+
 int shift_curve_compare(bang_curve_residual *out, double *x, const json_t *units, size_t u,
                         const char *method)
 {
@@ -235,7 +261,7 @@ static double read_curve(const json_t *units, size_t u, shift_quantity quantity,
     if (shift_curve_of(&curve, units, u) < 0)
         return NAN;
     if (quantity == SHIFT_FIT)
-        return curve.fit.r_squared;
+        return predicted_share(&curve);
     if (quantity == SHIFT_BEND)
         return bend_of(&curve.fit);
     return shift_curve_compare(&residual, &x, units, u, member) < 0 ? NAN : residual.residual;

@@ -203,8 +203,9 @@ void shift_tables_bang(json_t *show, const json_t *units)
     shift_show_rows(
         show, units, "BANG against WiSE-FT: accuracy, per cent (the paper's table 2)",
         "OOD: mean of V2, R, A, S, O; \u00b1: its standard error over seeds. Averages (WiSE-FT, "
-        "BANG) have alpha 1/2, LS is 0.10. The paper's O is ObjectNet, its two rows "
-        "Mixup + LS are its strengths 0.15 and 0.05.",
+        "BANG) have alpha 1/2, LS is 0.10: it is spread over all ten classes, so that 0.91 is left "
+        "to the true one, where the paper spreads it over the others. The paper's O is ObjectNet, "
+        "its two rows Mixup + LS are its strengths 0.15 and 0.05.",
         shift_rows_main, shift_rows_main_count, "", 1);
     shift_show_rows(show, units, "The same after LONG fine-tuning (1,200 steps at twice the rate)",
                     "As before, but for the length and rate of fine-tuning.", shift_rows_main,
@@ -213,8 +214,10 @@ void shift_tables_bang(json_t *show, const json_t *units)
     shift_show_rows(show, units, "Other augmentations: accuracy, per cent (the paper's table 8)",
                     "The paper's WiSE-FT is that of its table 2.", shift_rows_augment,
                     shift_rows_augment_count, "", 1);
-    shift_show_rows(show, units,
-                    "Strength of label smoothing: accuracy, per cent (the paper's table 9)",
-                    "Mixup is Beta(0.2, 0.2) here and the default of its library there.",
-                    shift_rows_strength, shift_rows_strength_count, "", 1);
+    shift_show_rows(
+        show, units, "Strength of label smoothing: accuracy, per cent (the paper's table 9)",
+        "Smoothing by s leaves 1 \u2212 s + s/10 to the true class here, 1 \u2212 s in the "
+        "paper, which spreads it over the other classes alone. Mixup is Beta(0.2, 0.2) "
+        "here and the default of its library there.",
+        shift_rows_strength, shift_rows_strength_count, "", 1);
 }

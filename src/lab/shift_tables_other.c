@@ -37,13 +37,13 @@ static void finish(json_t *show, json_t *table, json_t *decimals)
         json_decref(table);
 }
 
-static json_t *fashion_note(const json_t *units)
+const char *shift_fashion_missing(const json_t *units)
 {
     for (size_t u = 0; u < json_array_size(units); u++) {
-        json_t *missing =
-            json_object_get(json_object_get(json_array_get(units, u), "fashion"), "missing");
+        const json_t *fashion = json_object_get(json_array_get(units, u), "fashion");
+        const json_t *missing = json_object_get(fashion, "missing");
         if (json_is_string(missing))
-            return missing;
+            return json_string_value(missing);
     }
     return NULL;
 }
@@ -53,9 +53,9 @@ static void show_fashion(json_t *show, const json_t *units)
     static const char *const columns[] = {"", "PM", "FM", "WSE", "OSE", "WSE \u2212 OSE", NULL};
     shift_difference difference = {SHIFT_FASHION, "wse", 0, "ose", 0};
     shift_effect e = shift_effect_of(units, &difference);
-    const json_t *missing = fashion_note(units);
+    const char *missing = shift_fashion_missing(units);
     if (!e.n && missing)
-        lab_show_text(show, json_string_value(missing));
+        lab_show_text(show, missing);
     if (!e.n)
         return;
     double ends[2] = {0, 0};
@@ -139,8 +139,9 @@ static void show_calibration(json_t *show, const json_t *units)
     static const char *const columns[] = {"model",    "accuracy",   "confidence", "over", "ECE",
                                           "accuracy", "confidence", "over",       "ECE",  NULL};
     static const char *const methods[] = {
-        "vanilla",      "ls-10",      "mixup",      "mixup-ls-10",     "flip", "rotate", "color",
-        "long-vanilla", "long-ls-10", "long-mixup", "long-mixup-ls-10"};
+        "vanilla",     "ls-05",       "ls-10",           "ls-15", "ls-20",  "mixup", "mixup-ls-05",
+        "mixup-ls-10", "mixup-ls-15", "mixup-ls-20",     "flip",  "rotate", "color", "long-vanilla",
+        "long-ls-10",  "long-mixup",  "long-mixup-ls-10"};
     json_t *table =
         lab_table("Confidence and accuracy, per cent", columns,
                   "Over: confidence less accuracy, points. ECE: expected calibration error, 15 "
@@ -316,9 +317,12 @@ void shift_tables_curve(json_t *show, const json_t *units)
 {
     static const char *const columns[] = {
         "average of PM and", "FM", "average", "curve", "above it", "error", "p", "remark", NULL};
-    json_t *table = lab_table("BANG against the curve: OOD accuracy, per cent", columns,
-                              "Above it: average less curve, points; error: standard error of a "
-                              "new point; p of a two-sided t test. On the seed that has the grid.");
+    json_t *table =
+        lab_table("BANG against the curve: OOD accuracy, per cent", columns,
+                  "Above it: average less curve, points; error: standard error of a "
+                  "new point, from how the grid scatters about the curve on the one seed "
+                  "that has it: other seeds may differ by more; p of a two-sided t "
+                  "test.");
     for (size_t u = 0; u < json_array_size(units); u++)
         for (size_t i = 0; i < USUAL; i++) {
             char title[SHIFT_TITLE], avg[96], points[SHIFT_POINTS];
