@@ -172,16 +172,19 @@ static void show_verdict(json_t *show, const json_t *units, int patches)
                           effect_of(units, "hirescam", patches)};
     bang_text because = {0};
     if (patches)
-        bang_text_add(&because,
-                      "out of distribution the average's maps have %.2f effective patches, PM's "
-                      "%.2f, FM's %.2f by Grad-CAM; more than the more diverse of the two by ",
-                      mean_of(units, "gradcam", "effective", "avg", SHIFT_OOD),
-                      mean_of(units, "gradcam", "effective", "pre", SHIFT_OOD),
-                      mean_of(units, "gradcam", "effective", "fine", SHIFT_OOD));
+        bang_text_add(
+            &because,
+            "out of distribution the average's maps have %.2f effective patches, PM's "
+            "%.2f, FM's %.2f by Grad-CAM; image by image more than the more diverse of the "
+            "two by ",
+            mean_of(units, "gradcam", "effective", "avg", SHIFT_OOD),
+            mean_of(units, "gradcam", "effective", "pre", SHIFT_OOD),
+            mean_of(units, "gradcam", "effective", "fine", SHIFT_OOD));
     else
         bang_text_add(&because,
                       "out of distribution PM's and FM's maps of the true digit correlate with "
-                      "%.2f by Grad-CAM, those of two fine-tunings with %.2f; less alike by ",
+                      "%.2f by Grad-CAM, those of two fine-tunings with %.2f; image by image less "
+                      "alike by ",
                       mean_of(units, "gradcam", "correlation", "pre-fine", SHIFT_OOD),
                       mean_of(units, "gradcam", "correlation", "fine-other", SHIFT_OOD));
     say(&because, &by[0]);
