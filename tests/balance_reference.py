@@ -3,8 +3,9 @@
 of bang predict, temperatures found by halving intervals in double.
 
     balance_reference.py scale OUT IN K PREFIX ...       tensors of these prefixes times K
-    balance_reference.py check REPORT.json PRE FINE DATA,DATA.. [PREDICT OPTION ...]
-                          of `bang average PRE FINE --balance .. --json`: everything that it says
+    balance_reference.py check REPORT.json N PRE FINE DATA,DATA.. [PREDICT OPTION ...]
+                          of `bang average PRE FINE --balance .. --json`: everything that it says,
+                          of layers every N-th that matters and one that does not
     balance_reference.py options REPORT.json PRE         what it found, for bang average
 """
 import json
@@ -58,13 +59,13 @@ def temperature(z, target):
     return float(np.exp((low + high) / 2))
 
 
-def check(report, pre, fine, sources, *options):
+def check(report, every, pre, fine, sources, *options):
     with open(report, encoding="utf-8") as file:
         said = json.load(file)
     b, sources = said["balance"], sources.split(",")
     a, metadata = read_checkpoint.read_file(pre)
     c = read_checkpoint.read(fine)
-    worst = 0.0
+    worst, every = 0.0, int(every)
 
     def near(what, actual, expected, tolerance=2e-6):
         nonlocal worst
@@ -91,11 +92,10 @@ def check(report, pre, fine, sources, *options):
         near("fine", b["confidence"]["fine"], confidence(z))
         near("result", b["confidence"]["result"], confidence(measure(said["outputs"][0])))
         near("tau", b["tau"], tau)
-        idle = 0  # layers that change nothing: two are enough
-        for l in b["layers"]:
-            idle += l["tau"] == 1 and l["confidence"] == b["confidence"]["pre"]
-            if l["tau"] == 1 and l["confidence"] == b["confidence"]["pre"] and idle > 2:
-                continue
+        idle = [l for l in b["layers"]
+                if l["tau"] == 1 and l["confidence"] == b["confidence"]["pre"]]
+        busy = [l for l in b["layers"] if l not in idle]
+        for l in idle[:1] + busy[::every]:
             with_it, alone = hybrid(lambda name, l=l: name == l["name"])
             without, rest = hybrid(lambda name, l=l: name != l["name"])
             near(l["name"] + " confidence", l["confidence"], with_it)

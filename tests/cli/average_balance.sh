@@ -1,5 +1,5 @@
 # Averages whose weights are found by confidence. balance_reference.py has the numbers.
-# shellcheck source=/dev/null disable=SC2154,SC2086
+# shellcheck source=/dev/null disable=SC2154,SC2086,SC2046
 . "$here/average.inc"
 balance() { $python "$here/../balance_reference.py" "$@"; }
 pick() { $python -c 'import json, sys; r = json.load(sys.stdin); print(*(eval("r" + k) for k in sys.argv[1:]))' "$@"; }
@@ -60,7 +60,7 @@ bang train --init a.safetensors --data train --steps 60 --lr 0.003 --threads 1 -
 for how in confidence layer-confidence; do
     bang average a.safetensors b.safetensors --balance $how --id id --unlabelled far --unlabelled more \
         -o out.safetensors --json >out.json
-    balance check out.json a.safetensors b.safetensors far,more
+    balance check out.json 1 a.safetensors b.safetensors far,more
     again out.json a.safetensors b.safetensors
     for model in a b out; do bang predict --model $model.safetensors --data id --json | pick '["accuracy"]'; done |
         tr '\n' ' ' | sed 's/ $/\n/' >accuracies
@@ -122,7 +122,7 @@ pictures sketches classes=a,b count=5 seed=9
 vit make p.safetensors image=16 names=fox,dog,cat seed=5
 balance scale q.safetensors p.safetensors 2 head. blocks.0.
 bang average p.safetensors q.safetensors --balance layer-confidence --id photos --unlabelled sketches -o out.safetensors --json >out.json
-balance check out.json p.safetensors q.safetensors sketches
+balance check out.json 2 p.safetensors q.safetensors sketches
 bang predict --model out.safetensors --data photos --json | pick '["accuracy"]' >accuracy
 pick '["balance"]["accuracy"]["result"]' <out.json | cmp - accuracy && echo "accuracy as bang predict has it"
 echo broken >sketches/b/0002.png
@@ -133,14 +133,14 @@ run average p.safetensors q.safetensors --balance confidence --id sketches --unl
     -n -o out.safetensors 2>&1 | head -n 4
 # at another size; a CLIP with its text tower, a head of its own file, in both of its layouts
 bang average p.safetensors q.safetensors --balance layer-confidence --id photos --image-size 24 -o out.safetensors --json >out.json
-balance check out.json p.safetensors q.safetensors photos --image-size 24
+balance check out.json 3 p.safetensors q.safetensors photos --image-size 24
 vit head head.safetensors classes=3 features=8 seed=7
 for layout in openai hf; do
     clip c.safetensors width=16 patch=4 grid=4 embedding=8 scale=0.3 seed=3 layout=$layout
     balance scale d.safetensors c.safetensors 1.5 visual. visual_projection. vision_model. transformer. text_model.
     bang average c.safetensors d.safetensors --balance layer-confidence --id photos --heads 2 --head head.safetensors \
         -o out.safetensors --json >out.json
-    balance check out.json c.safetensors d.safetensors photos --heads 2 --head head.safetensors
+    balance check out.json 3 c.safetensors d.safetensors photos --heads 2 --head head.safetensors
     again out.json c.safetensors d.safetensors
     pick '["balance"]["layers"]' <out.json | tr -d "'{" | tr '}' '\n' | sed -n 's/.*name: \([a-z._0-9]*\), .*tau: 1.0,.*/tau 1: \1/p'
 done
@@ -150,7 +150,7 @@ bang train --data train --hidden 8 --steps 40 --threads 1 -q -o m.safetensors
 balance scale n.safetensors m.safetensors 2 2.
 for how in confidence layer-confidence; do
     bang average m.safetensors n.safetensors --balance $how --id id --unlabelled far -o out.safetensors --json >out.json
-    balance check out.json m.safetensors n.safetensors far
+    balance check out.json 1 m.safetensors n.safetensors far
     again out.json m.safetensors n.safetensors
 done
 
@@ -163,8 +163,8 @@ run average a.safetensors b.safetensors --balance confidence --weights 1,1 --id 
 run average a.safetensors --balance confidence --id id -o out.safetensors
 run average a.safetensors b.safetensors --balance norm --id id --unlabelled far --count 3 --head h --image-size 3 --heads 1 \
     --mean 1 --std 1 --crop hf --gelu exact --on-bad-image skip -o out.safetensors
-run average a.safetensors b.safetensors --balance confidence --id none --unlabelled neither --unlabelled far -o out.safetensors
-run average a.safetensors b.safetensors --balance confidence --id id --unlabelled neither --unlabelled nowhere -o out.safetensors
+run average a.safetensors b.safetensors --balance confidence --id no/where --unlabelled no/thing --unlabelled far -o out.safetensors
+run average a.safetensors b.safetensors --balance confidence --id id --unlabelled no/where --unlabelled no/thing -o out.safetensors
 run average a.safetensors m.safetensors --balance confidence --id id -o out.safetensors
 run average c.safetensors d.safetensors --balance confidence --id photos --heads 2 -o out.safetensors
 run average pre.safetensors warm.safetensors --balance confidence --id photos -o out.safetensors

@@ -17,8 +17,8 @@ vit make small1.safetensors image=8 width=8 hidden=12 classes=3 names=cat,dog,fo
 vit make small2.safetensors image=8 width=8 hidden=12 classes=3 names=cat,dog,fox seed=2
 small() { kind=$1 && shift && bang explain "$kind" --model small1.safetensors --model small2.safetensors "$@" -q; }
 for kind in gradcam hirescam gradients rollout; do
-    small $kind small/cat/0000.png small/fox/0001.png -o $kind.csv
-    saliency $kind $kind.csv 2e-3
+    small "$kind" small/cat/0000.png small/fox/0001.png -o "$kind.csv"
+    saliency "$kind" "$kind.csv" 2e-3
 done
 head -1 gradcam.csv
 cut -d, -f1-4,8-9 gradcam.csv | sed -n '2,4p;6p;10p'
@@ -50,7 +50,7 @@ chosen --data photos --count 5 --by order
 chosen --data photos --samples 7,2-4,2
 chosen --data photos --count 100
 for letters in TT TF FT FF; do
-    bang explain gradcam "$@" --data photos --group $letters -o g.png --count 12 --json 2>/dev/null |
+    bang explain gradcam "$@" --data photos --group "$letters" -o g.png --count 12 --json 2>/dev/null |
         $python -c '
 import json, sys
 text = sys.stdin.read()
@@ -58,7 +58,7 @@ out = json.loads(text) if text else {"pictures": []}
 for p in out["pictures"]:
     letters = "".join("FT"[m["predicted"] == p["label"]] for m in p["models"])
     assert letters == sys.argv[1], (letters, p)
-print(len(out["pictures"]))' $letters
+print(len(out["pictures"]))' "$letters"
 done | awk '{ sum += $1 } END { print sum " pictures in the groups of two models" }'
 
 # occlusion of transformers
