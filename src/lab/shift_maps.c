@@ -87,13 +87,14 @@ static void release(looks *l)
     *l = (looks){0};
 }
 
-/* All maps of one model. */
-static int look_with(looks *l, size_t m, bang_cancel *cancel, bang_error *err)
+/* All maps of one model, which is number m. */
+static int look_with(looks *l, size_t m, const bang_vit_model *model, bang_cancel *cancel,
+                     bang_error *err)
 {
-    const bang_vit_model *model = l->models[m];
     size_t classes = model->vit.config.classes;
     source from = {l, model};
     int rc = 0;
+    l->models[m] = model;
     l->predicted[m] = calloc(l->count, sizeof *l->predicted[m]);
     l->logits[m] = calloc(l->count * classes, sizeof *l->logits[m]);
     if (!l->predicted[m] || !l->logits[m])
@@ -124,14 +125,13 @@ static int look(looks *l, const bang_images *set, const bang_vit_model *const mo
     const bang_vit_config *c = &models[0]->vit.config;
     *l = (looks){.set = set, .cells = c->image / c->patch};
     l->count = set->count < SHIFT_MAP_IMAGES ? set->count : SHIFT_MAP_IMAGES;
-    memcpy(l->models, models, sizeof l->models);
     int rc = check(set, models, err);
     if (rc == 0 && !(l->which = calloc(l->count, sizeof *l->which)))
         rc = bang_fail_memory(err);
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         l->which[i] = (size_t)set->labels[i];
     for (size_t m = 0; rc == 0 && m < MODELS && models[m]; m++)
-        rc = look_with(l, m, cancel, err);
+        rc = look_with(l, m, models[m], cancel, err);
     return rc;
 }
 
