@@ -35,17 +35,21 @@
  *     MAPS    {"n": [..], "gradcam": KIND, "hirescam": KIND, "png": base64 of a sheet}
  *     KIND    {"correlation": {"pre-fine": [..], "fine-other": .., "pre-avg": .., "fine-avg": ..},
  *              "effective": {"pre": [patches], "fine", "avg"},
- *              "ood": {"apart", "over_pre", "over_fine"}}            of vanilla; each [mean over
- * all OOD images, its variance]: fine-other less pre-fine, and effective patches of the average
- * less PM's and FM's. other: mixup-ls-10/fine. png: of the first seed A member is named
- * METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose, METHOD/confidence-ood, ... or "pre";
- * METHOD/exp1 and METHOD/exp2 (all weights at alpha) are at the best alpha of .2 .. .5 of each set,
- * METHOD/id-alpha at the smallest of the best alphas on ID validation; of vanilla and long-vanilla
- * also METHOD/exp1-20, -30, -40 and METHOD/exp2-20, .., each at that alpha (in hundredths) on all
- * sets. only_a counts images that a alone has right. Contrasts: each method's members against its
- * own average and its base's, and any two members whose accuracies the claims compare with
- * something, within the MAIN and the LONG ones ("pre" is of both). A pair stands once, in either
- * order.
+ *              "ood": {"apart", "over_pre", "over_fine"}}   each [mean over OOD images, variance]
+ *
+ * Maps are of vanilla and of the true class, "png" of the first seed alone; other is
+ * mixup-ls-10/fine. "apart" is correlation fine-other less pre-fine, "over_pre" and "over_fine" are
+ * the average's effective patches less PM's and FM's, image by image.
+ *
+ * A member is named METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose,
+ * METHOD/confidence-ood, ... or "pre"; METHOD/exp1 and METHOD/exp2 (all weights at alpha) are at
+ * the best alpha of .2 .. .5 of each set, METHOD/id-alpha at the smallest of the best alphas on ID
+ * validation; of vanilla and long-vanilla also METHOD/exp1-20, -30, -40 and METHOD/exp2-20, ..,
+ * each at that alpha (in hundredths) on all sets.
+ *
+ * only_a counts images that a alone has right. Contrasts: each method's members against its own
+ * average and its base's, and any two members that claims about accuracy name, within MAIN and
+ * within LONG ("pre" is of both). A pair stands once, in either order.
  *
  * The options of a record name all that it depends on: images, steps and methods, "mnist" and
  * "fashion" (digests; null: Fashion-MNIST is not installed), and "recipes", a digest of all
