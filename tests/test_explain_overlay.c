@@ -136,6 +136,9 @@ static void test_large(void **state)
     assert_non_null(strstr(err.message, "fewer"));
     of.rows = 0;
     assert_int_equal(bang_overlay_draw(&sheet, &of, &err), BANG_EUSAGE);
+    of = (bang_overlay_sheet){1, 2, SIZE, 1, tiles, NULL};
+    tiles[1].side = 0;
+    assert_int_equal(bang_overlay_draw(&sheet, &of, &err), BANG_EUSAGE);
     free(many), free(picture), free(map);
 }
 

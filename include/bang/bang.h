@@ -42,6 +42,7 @@
 #include "bang/data/transform.h"
 #include "bang/explain/heat.h"
 #include "bang/explain/occlusion.h"
+#include "bang/explain/overlay.h"
 #include "bang/explain/saliency.h"
 #include "bang/lab/lab.h"
 #include "bang/measure/calibration.h"

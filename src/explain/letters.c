@@ -46,8 +46,9 @@ static double ink(const struct letter *letter, size_t x, size_t y)
 {
     int inside = 0;
     for (int i = 0; i < DETAIL * DETAIL; i++) {
-        double u = ((double)x + (i % DETAIL + .5) / DETAIL) / UNIT + .5;
-        double v = ((double)y + ((double)(i / DETAIL) + .5) / DETAIL) / UNIT + .5;
+        int across = i % DETAIL, down = i / DETAIL;
+        double u = ((double)x + (across + .5) / DETAIL) / UNIT + .5;
+        double v = ((double)y + (down + .5) / DETAIL) / UNIT + .5;
         int column = (int)u, row = (int)v;
         u -= column;
         v -= row;

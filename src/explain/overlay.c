@@ -66,7 +66,7 @@ static int find_most(double *most, const bang_overlay_tile *tile, size_t size, b
         *most = tile->map[i] > *most ? tile->map[i] : *most;
     if (tile->side < size)
         return 0;
-    double *sorted = malloc(count * sizeof *sorted);
+    double *sorted = malloc((count + 1) * sizeof *sorted);
     if (!sorted)
         return bang_fail_memory(err);
     memcpy(sorted, tile->map, count * sizeof *sorted);
@@ -174,14 +174,24 @@ static size_t caption_lines(const bang_overlay_sheet *sheet)
     return lines;
 }
 
+static int has_empty_map(const bang_overlay_sheet *sheet)
+{
+    for (size_t i = 0; i < sheet->rows * sheet->columns; i++)
+        if (sheet->tiles[i].map && sheet->tiles[i].side == 0)
+            return 1;
+    return 0;
+}
+
 static int make_plan(plan *p, const bang_overlay_sheet *sheet, bang_error *err)
 {
     *p = (plan){.sheet = sheet, .enlarge = 1, .reduce = 1};
     if (sheet->rows < 1 || sheet->columns < 1 || sheet->size < 1 || sheet->size > LARGEST ||
-        (sheet->channels != 1 && sheet->channels != 3))
-        return bang_fail(err, BANG_EUSAGE,
-                         "sheet: %zu rows, %zu columns of pictures of %zu pixels and %zu channels",
-                         sheet->rows, sheet->columns, sheet->size, sheet->channels);
+        (sheet->channels != 1 && sheet->channels != 3) || has_empty_map(sheet))
+        return bang_fail(
+            err, BANG_EUSAGE,
+            "sheet: %zu rows, %zu columns of pictures of %zu pixels and %zu channels, or a map "
+            "without cells",
+            sheet->rows, sheet->columns, sheet->size, sheet->channels);
     if (sheet->size > MOST)
         p->reduce = (sheet->size + MOST - 1) / MOST;
     else if (sheet->size <= LEAST / 2)

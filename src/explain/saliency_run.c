@@ -58,7 +58,10 @@ int bang_saliency_maps(double *maps, size_t *explained, float *logits, size_t ce
     const bang_vit_config *c = &run->vit->config;
     size_t side = run->kind == BANG_INPUT_GRADIENT ? c->image : c->image / c->patch;
     int threads = run->threads > 0 ? run->threads : bang_threads_available();
-    job j = {.run = run, .maps = maps, .explained = explained, .logits = logits, .side = side};
+    job j = {.run = run, .side = side};
+    j.maps = maps;
+    j.explained = explained;
+    j.logits = logits;
     j.cells = cells ? cells : side;
     if (side % j.cells)
         return bang_fail(err, BANG_EUSAGE, "maps: %zu cells do not divide %zu", cells, side);
