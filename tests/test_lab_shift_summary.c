@@ -566,6 +566,11 @@ static void test_table(void **state)
     near_to(cell(table, 8, 7), 100 * mean, 1e-10); /* BANG (Mixup + LS) */
     near_to(cell(table, 8, 8), 100 * sqrt(square / 5 / 6), 1e-10);
     near_to(cell(table, 8, 15), 64.9, 0); /* the paper's */
+    /* PM, every FM, and the two with a temperature; every strength is drawn */
+    table = table_of(chapters, "Confidence and accuracy, per cent");
+    assert_int_equal(json_array_size(json_object_get(table, "rows")), 1 + FULL + 2);
+    table = table_of(chapters, "by strength of label smoothing with Mixup");
+    assert_int_equal(json_array_size(json_object_get(table, "series")), 6);
     const json_t *numbers =
         json_object_get(json_object_get(json_object_get(result, "methods"), "mixup-ls-10"), "avg");
     near_to(json_number_value(json_array_get(json_object_get(numbers, "mean"), SHIFT_OOD)), mean,

@@ -21,7 +21,7 @@ typedef struct balance_request {
 /* For the option table: --unlabelled. */
 int balance_read_source(void *target, const char *value, bang_error *err);
 /* Says through c what is wrong with them. */
-void balance_check(cli *c, balance_request *r, const char *kind, size_t inputs);
+void balance_check(cli *c, balance_request *r, const char *kind, size_t count);
 void balance_request_release(balance_request *r);
 
 /* The search; NULL when memory is out. The caller frees it. */

@@ -126,13 +126,12 @@ static const char *hybrid_name(bang_text *out, const balance_work *w, const unsi
 static int is_known(double *confidence, double *tau, const balance_work *w,
                     const unsigned char *hybrid, size_t many)
 {
-    const balance_score *model = many == 0 ? &w->pre : many == w->changed_count ? &w->fine : NULL;
-    if (model && !isnan(model->confidence)) {
-        *confidence = model->confidence;
+    if (many == 0 || many == w->changed_count) { /* one of the models */
+        *confidence = many == 0 ? w->pre.confidence : w->fine.confidence;
         *tau = many == 0 ? 1 : w->found.whole.tau;
-        return 1;
+        return !isnan(*confidence);
     }
-    for (size_t i = 0; !model && i < w->known_count; i++)
+    for (size_t i = 0; i < w->known_count; i++)
         if (hybrid[w->known[i].layer]) {
             *confidence = w->known[i].confidence;
             *tau = w->known[i].tau;

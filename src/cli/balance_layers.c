@@ -39,11 +39,11 @@ static char *make_header(const bang_checkpoint *checkpoint, size_t *size)
             json_array_append_new(shape, json_integer((json_int_t)e->shape[d]));
             bytes *= e->shape[d];
         }
+        size_t end = *size + bytes;
         json_object_set_new(root, e->name,
                             json_pack("{ss so s[II]}", "dtype", "F32", "shape", shape,
-                                      "data_offsets", (json_int_t)*size,
-                                      (json_int_t)(*size + bytes)));
-        *size += bytes;
+                                      "data_offsets", (json_int_t)*size, (json_int_t)end));
+        *size = end;
     }
     char *text = json_dumps(root, JSON_COMPACT);
     json_decref(root);

@@ -140,8 +140,9 @@ static void show_verdicts(json_t *show, const json_t *units)
              "mean over p = 0.7 to 0.9: %s points, WSE is better in %zu of %zu pairs (holds when "
              "the interval is above 0, does not when it is below, open else)",
              text, e.above, e.pairs);
-    lab_show_verdict(show, "Averaging weights beats averaging outputs, on MultiColorMNIST",
-                     average_sign(&e), because);
+    lab_show_item(show, "Beyond the paper",
+                  "Averaging weights beats averaging outputs, on MultiColorMNIST", average_sign(&e),
+                  because);
 }
 
 void average_show_accuracy(json_t *result, json_t *show, const json_t *units)

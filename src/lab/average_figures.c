@@ -92,10 +92,10 @@ void average_show_groups(json_t *result, json_t *show, const json_t *units)
              "mean over p = 0.7 to 0.9: %.2f %% of images are FalseFalseTrue, %.2f %% "
              "TrueTrueFalse, a difference of %s (holds when the interval is above 0)",
              100 * fft.mean, 100 * ttf.mean, text);
-    lab_show_verdict(show,
-                     "FalseFalseTrue: the average is right where both models are wrong, on "
-                     "MultiColorMNIST too",
-                     average_sign(&less), because);
+    lab_show_item(show, "Beyond the paper",
+                  "FalseFalseTrue: the average is right where both models are wrong, on "
+                  "MultiColorMNIST too",
+                  average_sign(&less), because);
 }
 
 /* A quantity over alpha: one of the two kinds of combination, over some shifts. */
@@ -212,8 +212,9 @@ static void show_confidence_verdict(json_t *show, const json_t *units)
              "mean over p = 0.7 to 0.9: its confidence less its accuracy is %s points (holds "
              "above 0, does not below); it is %.1f %% confident, PM %.1f %%",
              text, 100 * fine.mean, 100 * pre.mean);
-    lab_show_verdict(show, "The fine-tuned model is over-confident, on MultiColorMNIST too",
-                     average_sign(&over), because);
+    lab_show_item(show, "Beyond the paper",
+                  "The fine-tuned model is over-confident, on MultiColorMNIST too",
+                  average_sign(&over), because);
 }
 
 void average_show_variants(json_t *result, json_t *show, const json_t *units)
@@ -250,6 +251,6 @@ void average_show_variants(json_t *result, json_t *show, const json_t *units)
                  "%zu of %zu pairs (holds when the interval is above 0, does not when it is below, "
                  "open else)",
                  text, e.above, e.pairs);
-        lab_show_verdict(show, claim, average_sign(&e), because);
+        lab_show_item(show, "Beyond the paper", claim, average_sign(&e), because);
     }
 }

@@ -15,7 +15,7 @@
  *      "methods": {"vanilla": METHOD, "ls-10": .., "mixup-ls-10": .., "long-vanilla": ..},
  *      "contrasts": [{"a": "mixup-ls-10/avg", "b": "vanilla/avg", "only_a": [..], "only_b": [..]}],
  *      "curve": [{"rate", "steps", "schedule", "fine": [accuracy], "avg": [accuracy]}, ..],
- *      "fashion": {..}}                                  curve and fashion: where they are run
+ *      "fashion": {..}, "maps": MAPS}            curve, fashion and maps: where they are run
  *     MEMBER  {"accuracy": [..], "confidence": [..], "ece": [..], "nll": [..]}
  *     METHOD  {"fine": MEMBER, "avg": MEMBER, "ose": MEMBER,        avg, ose: alpha = 1/2
  *              "ose_probabilities": MEMBER, "fine_calibrated": MEMBER, "calibrated_ose": MEMBER,
@@ -32,14 +32,24 @@
  *                          "layer-confidence-id": {"alphas": {layer: alpha}, "accuracy"},
  *                          "layer-confidence-ood": ..,        and with 1/(1 + sqrt(tau)):
  *                          "confidence-root-id", "confidence-root-ood"}}
+ *     MAPS    {"n": [..], "gradcam": KIND, "hirescam": KIND, "png": base64 of a sheet}
+ *     KIND    {"correlation": {"pre-fine": [..], "fine-other": .., "pre-avg": .., "fine-avg": ..},
+ *              "effective": {"pre": [patches], "fine", "avg"},
+ *              "ood": {"apart", "over_pre", "over_fine"}}   each [mean over OOD images, variance]
+ *
+ * Maps are of vanilla and of the true class, "png" of the first seed alone; other is
+ * mixup-ls-10/fine. "apart" is correlation fine-other less pre-fine, "over_pre" and "over_fine" are
+ * the average's effective patches less PM's and FM's, image by image.
+ *
  * A member is named METHOD/fine, METHOD/avg, METHOD/ose, METHOD/calibrated_ose,
  * METHOD/confidence-ood, ... or "pre"; METHOD/exp1 and METHOD/exp2 (all weights at alpha) are at
  * the best alpha of .2 .. .5 of each set, METHOD/id-alpha at the smallest of the best alphas on ID
  * validation; of vanilla and long-vanilla also METHOD/exp1-20, -30, -40 and METHOD/exp2-20, ..,
- * each at that alpha (in hundredths) on all sets. only_a counts images that a alone has right.
- * Contrasts: each method's members against its own average and its base's, and any two members
- * whose accuracies the claims compare with something, within the MAIN and the LONG ones ("pre"
- * is of both). A pair stands once, in either order.
+ * each at that alpha (in hundredths) on all sets.
+ *
+ * only_a counts images that a alone has right. Contrasts: each method's members against its own
+ * average and its base's, and any two members that claims about accuracy name, within MAIN and
+ * within LONG ("pre" is of both). A pair stands once, in either order.
  *
  * The options of a record name all that it depends on: images, steps and methods, "mnist" and
  * "fashion" (digests; null: Fashion-MNIST is not installed), and "recipes", a digest of all
@@ -92,10 +102,14 @@ int shift_summary(json_t *result, json_t *chapters, const json_t *units,
 int shift_fashion(json_t *result, const bang_vit_model *pre, const bang_vit_model *fine,
                   uint64_t seed, bang_cancel *cancel, bang_error *err);
 
-/* Maps of PM, FM and the average: side by side on some images of each set out of distribution,
- * how many patches they depend on, and verdicts on Figure 1 (right), appended to "show". */
-int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
-               const bang_vit_model *average, const shift_data *data, bang_cancel *cancel,
-               bang_error *err);
+/* Maps (Figure 2, right) of PM, FM, the average and another FM (NULL: none), the models in this
+ * order, on the first images of each test set; all of the true class. result takes "maps" of a
+ * record. picture: with the sheet of some images, "png". */
+enum { SHIFT_MAP_IMAGES = 500 };
+int shift_maps(json_t *result, const bang_vit_model *const models[4], const shift_data *data,
+               int picture, bang_cancel *cancel, bang_error *err);
+/* The chapter of maps, from the records: the sheet, a table, and verdicts by the lab's rule. Left
+ * empty when no unit has maps. */
+void shift_maps_show(json_t *show, const json_t *units);
 
 #endif

@@ -105,7 +105,7 @@ typedef struct gathered {
     bang_text missing;
 } gathered;
 
-/* The number of judged parts decides whether each says what came of it. */
+/* Adds part i. Of several parts each says what came of it. */
 static void gather(gathered *g, bang_text *because, const json_t *units, const shift_claim *claim,
                    size_t i)
 {

@@ -1,5 +1,7 @@
-/* Where PM, FM and their average look (Figure 2, right): maps side by side, and how many patches
- * they depend on. */
+/* Where PM, FM and their average look (Figure 2, right): maps side by side, how alike they are, and
+ * how many patches they depend on. All explain the same logit, that of the true class: maps of
+ * two classes would differ for that alone. How alike two models' maps can be at all is measured
+ * on a second fine-tuning. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +14,28 @@
 #include "lab/shift.h"
 
 enum {
-    MEMBERS = 3,  /* PM, FM, the average */
-    KINDS = 2,    /* Grad-CAM, HiResCAM */
-    IMAGES = 500, /* of each set that are measured */
-    SHOWN = 2,    /* of each set out of distribution */
+    PM,
+    FM,
+    AVERAGE,
+    MEMBERS, /* that are shown */
+    OTHER = MEMBERS,
+    MODELS,    /* with the other FM */
+    KINDS = 2, /* Grad-CAM, HiResCAM */
+    SHOWN = 2, /* of each set out of distribution */
     COLUMNS = 1 + KINDS * MEMBERS,
     CAPTION = 24,
 };
 static const bang_saliency_kind kinds[KINDS] = {BANG_GRADCAM, BANG_HIRESCAM};
-enum { GRADCAM, HIRESCAM };
 
 /* A set's first images. */
 typedef struct looks {
     const bang_images *set;
     size_t count, cells;
-    double *maps[KINDS][MEMBERS]; /* (count, cells, cells) */
-    size_t *predicted[MEMBERS];   /* (count), which is the class that is explained */
-    float *logits[MEMBERS];       /* (count, classes) */
-    const bang_vit_model *models[MEMBERS];
+    double *maps[KINDS][MODELS]; /* (count, cells, cells); NULL of a model that is not there */
+    size_t *which;               /* (count) the true classes, which are explained */
+    size_t *predicted[MODELS];   /* (count) */
+    float *logits[MODELS];       /* (count, classes) */
+    const bang_vit_model *models[MODELS];
 } looks;
 
 typedef struct source {
@@ -50,11 +56,11 @@ static void read_pixels(void *context, size_t picture, float *out)
                 ((float)from[i * channels + k] / 255 - s->model->mean[k]) / s->model->std[k];
 }
 
-static int check(const bang_images *set, const bang_vit_model *const models[MEMBERS],
+static int check(const bang_images *set, const bang_vit_model *const models[MODELS],
                  bang_error *err)
 {
     const bang_vit_config *first = &models[0]->vit.config;
-    for (size_t m = 0; m < MEMBERS; m++) {
+    for (size_t m = 0; m < MODELS && models[m]; m++) {
         const bang_vit_config *c = &models[m]->vit.config;
         if (set->paths || set->memory.inputs.dtype != BANG_U8 ||
             set->memory.width != c->channels * c->image * c->image)
@@ -63,47 +69,69 @@ static int check(const bang_images *set, const bang_vit_model *const models[MEMB
         if (c->image / c->patch != first->image / first->patch || c->classes != first->classes)
             return bang_fail(err, BANG_EUSAGE, "maps: the models differ in patches or classes");
     }
+    for (size_t i = 0; i < set->count; i++)
+        if (set->labels[i] < 0 || (uint64_t)set->labels[i] >= first->classes)
+            return bang_fail(err, BANG_EUSAGE, "maps: image %zu has no class of the models", i);
     return 0;
 }
 
 static void release(looks *l)
 {
-    for (size_t m = 0; m < MEMBERS; m++) {
+    for (size_t m = 0; m < MODELS; m++) {
         for (size_t k = 0; k < KINDS; k++)
             free(l->maps[k][m]);
         free(l->predicted[m]);
         free(l->logits[m]);
     }
+    free(l->which);
     *l = (looks){0};
 }
 
-static int look(looks *l, const bang_images *set, const bang_vit_model *const models[MEMBERS],
+/* All maps of one model, which is number m. */
+static int look_with(looks *l, size_t m, const bang_vit_model *model, bang_cancel *cancel,
+                     bang_error *err)
+{
+    size_t classes = model->vit.config.classes;
+    source from = {l, model};
+    int rc = 0;
+    l->models[m] = model;
+    l->predicted[m] = calloc(l->count, sizeof *l->predicted[m]);
+    l->logits[m] = calloc(l->count * classes, sizeof *l->logits[m]);
+    if (!l->predicted[m] || !l->logits[m])
+        return bang_fail_memory(err);
+    for (size_t k = 0; rc == 0 && k < KINDS; k++) {
+        bang_saliency_run run = {.vit = &model->vit,
+                                 .kind = kinds[k],
+                                 .count = l->count,
+                                 .pixels = read_pixels,
+                                 .context = &from,
+                                 .which = l->which,
+                                 .threads = 1,
+                                 .cancel = cancel};
+        l->maps[k][m] = calloc(l->count * l->cells * l->cells, sizeof *l->maps[k][m]);
+        rc = l->maps[k][m] ? bang_saliency_maps(l->maps[k][m], NULL, l->logits[m], 0, &run, err)
+                           : bang_fail_memory(err);
+    }
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t c = 1; c < classes; c++)
+            if (l->logits[m][i * classes + c] > l->logits[m][i * classes + l->predicted[m][i]])
+                l->predicted[m][i] = c;
+    return rc;
+}
+
+static int look(looks *l, const bang_images *set, const bang_vit_model *const models[MODELS],
                 bang_cancel *cancel, bang_error *err)
 {
     const bang_vit_config *c = &models[0]->vit.config;
     *l = (looks){.set = set, .cells = c->image / c->patch};
-    l->count = set->count < IMAGES ? set->count : IMAGES;
+    l->count = set->count < SHIFT_MAP_IMAGES ? set->count : SHIFT_MAP_IMAGES;
     int rc = check(set, models, err);
-    for (size_t m = 0; rc == 0 && m < MEMBERS; m++) {
-        l->models[m] = models[m];
-        l->predicted[m] = calloc(l->count, sizeof *l->predicted[m]);
-        l->logits[m] = calloc(l->count * c->classes, sizeof *l->logits[m]);
-        if (!l->predicted[m] || !l->logits[m])
-            rc = bang_fail_memory(err);
-        for (size_t k = 0; rc == 0 && k < KINDS; k++) {
-            source from = {l, models[m]};
-            bang_saliency_run run = {.vit = &models[m]->vit,
-                                     .kind = kinds[k],
-                                     .count = l->count,
-                                     .pixels = read_pixels,
-                                     .context = &from,
-                                     .cancel = cancel};
-            l->maps[k][m] = calloc(l->count * l->cells * l->cells, sizeof *l->maps[k][m]);
-            rc = l->maps[k][m] ? bang_saliency_maps(l->maps[k][m], l->predicted[m], l->logits[m], 0,
-                                                    &run, err)
-                               : bang_fail_memory(err);
-        }
-    }
+    if (rc == 0 && !(l->which = calloc(l->count, sizeof *l->which)))
+        rc = bang_fail_memory(err);
+    for (size_t i = 0; rc == 0 && i < l->count; i++)
+        l->which[i] = (size_t)set->labels[i];
+    for (size_t m = 0; rc == 0 && m < MODELS && models[m]; m++)
+        rc = look_with(l, m, models[m], cancel, err);
     return rc;
 }
 
@@ -131,20 +159,25 @@ static double value_of(const mean *m)
     return m->count > 0 ? m->sum / m->count : NAN;
 }
 
-/* Half of a 95 % interval. */
-static double width_of(const mean *m)
+/* [mean, its variance by images] */
+static json_t *mean_json(const mean *m)
 {
-    double value = value_of(m);
-    return m->count > 1
-               ? 1.96 * sqrt(fmax(0, m->squares / m->count - value * value) / (m->count - 1))
-               : NAN;
+    double value = value_of(m), variance = NAN;
+    if (m->count > 1)
+        variance = fmax(0, m->squares / m->count - value * value) / (m->count - 1);
+    return json_pack("[oo]", bang_json_number(value), bang_json_number(variance));
 }
+
+/* Pairs of models whose maps are compared. */
+enum { PM_FM, FM_OTHER, PM_AVERAGE, FM_AVERAGE, PAIRS };
+static const size_t pairs[PAIRS][2] = {{PM, FM}, {FM, OTHER}, {PM, AVERAGE}, {FM, AVERAGE}};
 
 /* Of one kind of map, over images. */
 typedef struct diversity {
-    mean correlation[MEMBERS]; /* of the maps of PM and FM, PM and average, FM and average */
-    mean effective[MEMBERS];   /* patches */
-    mean more[2];              /* the average's effective patches less PM's, less FM's */
+    mean correlation[PAIRS];
+    mean effective[MEMBERS]; /* patches */
+    mean apart;              /* correlation of FM with the other FM less that of PM with FM */
+    mean more[2];            /* the average's effective patches less PM's, less FM's */
 } diversity;
 
 /* A map of zeros, where nothing speaks for the class, has no number of patches. */
@@ -154,18 +187,25 @@ static double effective(const looks *l, size_t kind, size_t member, size_t i)
     return n > 0 ? n : NAN;
 }
 
+static double correlation(const looks *l, size_t kind, const size_t pair[2], size_t i)
+{
+    if (!l->maps[kind][pair[0]] || !l->maps[kind][pair[1]])
+        return NAN;
+    return bang_saliency_correlation(map_of(l, kind, pair[0], i), map_of(l, kind, pair[1], i),
+                                     l->cells * l->cells);
+}
+
 static void measure(diversity *d, const looks *l, size_t kind)
 {
     for (size_t i = 0; i < l->count; i++) {
-        double n[MEMBERS];
+        double n[MEMBERS], r[PAIRS];
         for (size_t m = 0; m < MEMBERS; m++)
             add(&d->effective[m], n[m] = effective(l, kind, m, i));
-        add(&d->more[0], n[2] - n[0]);
-        add(&d->more[1], n[2] - n[1]);
-        for (size_t m = 0; m < MEMBERS; m++)
-            add(&d->correlation[m],
-                bang_saliency_correlation(map_of(l, kind, m == 2, i), map_of(l, kind, m ? 2 : 1, i),
-                                          l->cells * l->cells));
+        for (size_t p = 0; p < PAIRS; p++)
+            add(&d->correlation[p], r[p] = correlation(l, kind, pairs[p], i));
+        add(&d->apart, r[FM_OTHER] - r[PM_FM]);
+        add(&d->more[0], n[AVERAGE] - n[PM]);
+        add(&d->more[1], n[AVERAGE] - n[FM]);
     }
 }
 
@@ -177,8 +217,8 @@ static int is_right(const looks *l, size_t member, size_t i)
 /* 0 for FalseFalseTrue, 1 where the average is right and one of the others is wrong, else 2. */
 static int interest(const looks *l, size_t i)
 {
-    int pre = is_right(l, 0, i), fine = is_right(l, 1, i);
-    return !is_right(l, 2, i) || (pre && fine) ? 2 : pre || fine;
+    int pre = is_right(l, PM, i), fine = is_right(l, FM, i);
+    return !is_right(l, AVERAGE, i) || (pre && fine) ? 2 : pre || fine;
 }
 
 /* The most telling images of a set, (SHOWN), in the order of interest and then of the set. */
@@ -232,7 +272,7 @@ static void hang(gallery *g, const looks *l, const char *name, size_t image)
     g->rows++;
 }
 
-static int show_gallery(json_t *show, const gallery *g, const bang_vit_config *c, bang_error *err)
+static int draw_gallery(json_t *result, const gallery *g, const bang_vit_config *c, bang_error *err)
 {
     static const char *const headings[COLUMNS] = {"image",   "PM, Grad-CAM", "FM, Grad-CAM",
                                                   "average", "PM, HiResCAM", "FM, HiResCAM",
@@ -250,132 +290,77 @@ static int show_gallery(json_t *show, const gallery *g, const bang_vit_config *c
         rc = bang_png_encode(&png, picture.data, picture.shape[1], picture.shape[0], 3, err);
     if (rc == 0)
         bang_text_add_base64(&base64, png.data, png.size);
-    if (rc == 0 && base64.failed)
+    if (rc == 0 &&
+        (base64.failed || json_object_set_new(result, "png", json_string(base64.data)) < 0))
         rc = bang_fail_memory(err);
-    if (rc == 0)
-        json_array_append_new(
-            show,
-            json_pack("{ss ss ss sf ss ss}", "kind", "picture", "title",
-                      "Where PM, FM and the average look.", "png", base64.data, "scale", 0.6, "alt",
-                      "images of every set out of distribution, each beside maps of the patches "
-                      "that speak for what PM, FM and the average take it for",
-                      "note",
-                      "Images that PM and FM get wrong and the average right, if a set has "
-                      "them, else such that one gets wrong. A map shows the patches that speak for "
-                      "the class that this model predicts (below it, with its confidence); light "
-                      "is much, each map on its own scale. Left Grad-CAM of the last block, as the "
-                      "paper; right HiResCAM of all blocks. Look whether PM's light patches are "
-                      "FM's, and whether the average's are more than either's."));
     bang_array_release(&picture);
     bang_text_release(&png);
     bang_text_release(&base64);
     return rc;
 }
 
-static void add_row(json_t *table, const char *name, size_t images, const diversity d[KINDS])
+/* One number per set under each name. */
+static json_t *sets_json(const char *const *names, const mean *first, size_t stride, size_t count)
 {
-    json_t *row = json_pack("[sI]", name, (json_int_t)images);
-    for (size_t k = 0; k < KINDS; k++) {
-        json_array_append_new(row, bang_json_number(value_of(&d[k].correlation[0])));
-        for (size_t m = 0; m < MEMBERS; m++)
-            json_array_append_new(row, bang_json_number(value_of(&d[k].effective[m])));
+    json_t *out = json_object();
+    for (size_t i = 0; i < count; i++) {
+        double row[SHIFT_SETS];
+        for (size_t s = 0; s < SHIFT_SETS; s++)
+            row[s] = value_of(&first[s * stride + i]);
+        json_object_set_new(out, names[i], lab_numbers(row, SHIFT_SETS));
     }
-    lab_table_row(table, row);
+    return out;
 }
 
-static json_t *make_table(size_t patches)
+static json_t *kind_json(const diversity d[SHIFT_SETS], const diversity *ood)
 {
-    static const char *const columns[] = {"set", "images",  "correlation", "PM",
-                                          "FM",  "average", "correlation", "PM",
-                                          "FM",  "average", NULL};
-    char note[400];
-    snprintf(note, sizeof note,
-             "Correlation: of PM's map with FM's, mean over images. PM, FM, average: effective "
-             "number of patches (sum a)^2 / sum a^2 of %zu, which is n when n patches speak "
-             "equally for the predicted class and the others not at all; maps without any are "
-             "left out. Grad-CAM sees the last block only, and finds marks no better than "
-             "chance in a small network that decides before; HiResCAM finds them.",
-             patches);
-    json_t *table = lab_table("How many patches they depend on", columns, note);
-    json_object_set_new(table, "groups",
-                        json_pack("[[si][si][si]]", "", 2, "Grad-CAM", 4, "HiResCAM", 4));
-    json_object_set_new(table, "decimals", json_pack("[nniiiiiiii]", 2, 1, 1, 1, 2, 1, 1, 1));
-    return table;
+    static const char *const pair_names[PAIRS] = {"pre-fine", "fine-other", "pre-avg", "fine-avg"};
+    static const char *const names[MEMBERS] = {"pre", "fine", "avg"};
+    mean correlations[SHIFT_SETS][PAIRS], numbers[SHIFT_SETS][MEMBERS];
+    for (size_t s = 0; s < SHIFT_SETS; s++) {
+        memcpy(correlations[s], d[s].correlation, sizeof correlations[s]);
+        memcpy(numbers[s], d[s].effective, sizeof numbers[s]);
+    }
+    return json_pack("{so so s{so so so}}", "correlation",
+                     sets_json(pair_names, correlations[0], PAIRS, PAIRS), "effective",
+                     sets_json(names, numbers[0], MEMBERS, MEMBERS), "ood", "apart",
+                     mean_json(&ood->apart), "over_pre", mean_json(&ood->more[0]), "over_fine",
+                     mean_json(&ood->more[1]));
 }
 
-/* By HiResCAM, over all sets out of distribution; Grad-CAM's answer beside it. */
-static void show_verdicts(json_t *show, const diversity all[KINDS])
+int shift_maps(json_t *result, const bang_vit_model *const models[4], const shift_data *data,
+               int picture, bang_cancel *cancel, bang_error *err)
 {
-    char because[480];
-    const mean *between = all[HIRESCAM].correlation;
-    double correlation = value_of(between), half = width_of(between);
-    snprintf(because, sizeof because,
-             "out of distribution PM's and FM's maps of an image correlate with %.2f +- %.2f by "
-             "HiResCAM (%.2f by Grad-CAM), the average's with PM's %.2f, with FM's %.2f; holds "
-             "below 0.5 with the interval of 95 %% over images, partly below 0.8",
-             correlation, half, value_of(all[GRADCAM].correlation), value_of(&between[1]),
-             value_of(&between[2]));
-    lab_show_item(show, "Figure 2 (right)", "PM and FM rely on different features",
-                  !isfinite(correlation + half) ? "open"
-                  : correlation + half < 0.5    ? "yes"
-                  : correlation + half < 0.8    ? "partly"
-                                                : "no",
-                  because);
-    const mean *pre = &all[HIRESCAM].more[0], *fine = &all[HIRESCAM].more[1];
-    int above_pre = value_of(pre) - width_of(pre) > 0,
-        above_fine = value_of(fine) - width_of(fine) > 0;
-    snprintf(because, sizeof because,
-             "out of distribution the average's maps have %.2f effective patches, PM's %.2f, FM's "
-             "%.2f by HiResCAM: %+.2f +- %.2f and %+.2f +- %.2f image by image (by Grad-CAM %+.2f "
-             "and %+.2f); holds when it has more than both with the interval of 95 %% over images, "
-             "partly more than one",
-             value_of(&all[HIRESCAM].effective[2]), value_of(&all[HIRESCAM].effective[0]),
-             value_of(&all[HIRESCAM].effective[1]), value_of(pre), width_of(pre), value_of(fine),
-             width_of(fine), value_of(&all[GRADCAM].more[0]), value_of(&all[GRADCAM].more[1]));
-    lab_show_item(show, "Figure 2 (right)", "The average uses more diverse features than both",
-                  !isfinite(width_of(pre) + width_of(fine)) ? "open"
-                  : above_pre && above_fine                 ? "yes"
-                  : above_pre || above_fine                 ? "partly"
-                                                            : "no",
-                  because);
-}
-
-int shift_maps(json_t *show, const bang_vit_model *pre, const bang_vit_model *fine,
-               const bang_vit_model *average, const shift_data *data, bang_cancel *cancel,
-               bang_error *err)
-{
-    const bang_vit_model *models[MEMBERS] = {pre, fine, average};
-    const bang_vit_config *c = &pre->vit.config;
+    const bang_vit_config *c = &models[0]->vit.config;
     looks l[SHIFT_SETS] = {0};
-    diversity all[KINDS] = {0};
+    diversity d[KINDS][SHIFT_SETS] = {0}, ood[KINDS] = {0};
     gallery *g = calloc(1, sizeof *g);
-    json_t *table = make_table((c->image / c->patch) * (c->image / c->patch));
-    int rc = g && table ? 0 : bang_fail_memory(err);
+    json_t *counts = json_array();
+    int rc = g && counts ? 0 : bang_fail_memory(err);
     for (size_t s = 0; rc == 0 && s < SHIFT_SETS; s++) {
-        diversity d[KINDS] = {0};
         size_t chosen[SHOWN];
         rc = look(&l[s], &data->test[s], models, cancel, err);
         if (rc < 0)
             break;
+        json_array_append_new(counts, json_integer((json_int_t)l[s].count));
         for (size_t k = 0; k < KINDS; k++) {
-            measure(&d[k], &l[s], k);
+            measure(&d[k][s], &l[s], k);
             if (s > 0) /* the first is in distribution */
-                measure(&all[k], &l[s], k);
+                measure(&ood[k], &l[s], k);
         }
-        add_row(table, shift_set_names[s], l[s].count, d);
-        size_t found = s > 0 ? choose(chosen, &l[s]) : 0;
+        size_t found = picture && s > 0 ? choose(chosen, &l[s]) : 0;
         for (size_t i = 0; i < found; i++)
             hang(g, &l[s], shift_set_names[s], chosen[i]);
     }
     if (rc == 0 && g->rows)
-        rc = show_gallery(show, g, c, err);
-    if (rc == 0) {
-        json_array_append(show, table);
-        show_verdicts(show, all);
-    }
+        rc = draw_gallery(result, g, c, err);
+    if (rc == 0 && (json_object_set(result, "n", counts) < 0 ||
+                    json_object_set_new(result, "gradcam", kind_json(d[0], &ood[0])) < 0 ||
+                    json_object_set_new(result, "hirescam", kind_json(d[1], &ood[1])) < 0))
+        rc = bang_fail_memory(err);
     for (size_t s = 0; s < SHIFT_SETS; s++)
         release(&l[s]);
-    json_decref(table);
+    json_decref(counts);
     free(g);
     return rc;
 }

@@ -7,7 +7,8 @@
 #include "lab/shift_unit.h"
 
 enum {
-    WAVE = 8,        /* seeds together, or as many as threads: what is in memory */
+    WAVE = 8,        /* seeds together, or as many as threads, but no more than */
+    WAVE_MOST = 16,  /* these, each with some 60 MB of images and models */
     FASHION = 60000, /* what clothes cost, in pictures looked at */
     K = BANG_SHIFT_CLASSES,
 };
@@ -95,6 +96,8 @@ static int assemble(const shift_run *run, shift_seed *seed, bang_error *err)
         json_object_set(seed->record, "curve", curve);
     if (seed->record && seed->fashion)
         json_object_set(seed->record, "fashion", seed->fashion);
+    if (seed->record && seed->maps)
+        json_object_set(seed->record, "maps", seed->maps);
     json_decref(curve);
     return seed->record ? 0 : bang_fail_memory(err);
 }
@@ -158,15 +161,19 @@ static int measure_fashion(shift_run *run, shift_seed *seed, bang_error *err)
     return rc;
 }
 
+enum { TASKS = 2 }; /* of a seed, besides its methods: clothes and maps */
+
 /* Round 3, seed by seed, so that the first records are written early. Whoever measures the last
  * of a seed writes its record. */
 static int measure_task(void *context, size_t index, int worker, bang_error *err)
 {
     shift_run *run = context;
-    size_t tasks = run->plan->method_count + 1, task = index % tasks;
+    size_t tasks = run->plan->method_count + TASKS, task = index % tasks;
     shift_seed *seed = &run->seeds[index / tasks];
     (void)worker;
-    int rc = task ? shift_measure(run, seed, task - 1, err) : measure_fashion(run, seed, err);
+    int rc = task >= TASKS ? shift_measure(run, seed, task - TASKS, err)
+             : task        ? shift_measure_maps(run, seed, err)
+                           : measure_fashion(run, seed, err);
     if (rc < 0 || atomic_fetch_sub(&seed->left, 1) != 1)
         return rc;
     rc = assemble(run, seed, err);
@@ -188,6 +195,7 @@ void shift_seed_release(shift_seed *seed)
     for (size_t p = 0; p < SHIFT_GRID_MOST; p++)
         json_decref(seed->grid[p]);
     json_decref(seed->fashion);
+    json_decref(seed->maps);
     json_decref(seed->record);
 }
 
@@ -207,15 +215,15 @@ static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **
         return bang_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         run->seeds[i].unit = units[i];
-        atomic_store(&run->seeds[i].left, plan->method_count + 1);
+        atomic_store(&run->seeds[i].left, plan->method_count + TASKS);
     }
     int rc = bang_parallel_for(count, threads, prepare_seed, run, cancel, err);
     if (rc == 0)
         rc = bang_parallel_for(count * plan->method_count + grid, threads, train_task, run, cancel,
                                err);
     if (rc == 0)
-        rc = bang_parallel_for(count * (plan->method_count + 1), threads, measure_task, run, cancel,
-                               err);
+        rc = bang_parallel_for(count * (plan->method_count + TASKS), threads, measure_task, run,
+                               cancel, err);
     for (size_t i = 0; i < count; i++) {
         if (rc == 0)
             result[units[i]] = json_incref(run->seeds[i].record);
@@ -234,7 +242,7 @@ static uint64_t cost(const shift_plan *plan, size_t unit)
     bang_tune_options o;
     shift_recipe_pre(&o, plan, unit);
     uint64_t thirds = 3 * shift_pictures(&o, plan->broad) + labelled + unlabelled;
-    thirds += fashion_place(plan) < SIZE_MAX ? FASHION : 0;
+    thirds += (fashion_place(plan) < SIZE_MAX ? FASHION : 0) + shift_maps_cost(plan);
     for (size_t m = 0; m < plan->method_count; m++) {
         bang_error ignored = {0};
         shift_recipe(&o, plan, plan->methods[m], unit, &ignored);
@@ -253,7 +261,7 @@ static int run_missing(json_t **result, const shift_plan *plan, const bang_mnist
                        const bang_lab_options *options, bang_error *err)
 {
     int threads = options->threads > 0 ? options->threads : bang_threads_available(), rc = 0;
-    size_t most = threads > WAVE ? (size_t)threads : WAVE;
+    size_t most = threads < WAVE ? WAVE : threads < WAVE_MOST ? (size_t)threads : WAVE_MOST;
     size_t *units = calloc(plan->seeds, sizeof *units);
     shift_run run = {.plan = plan, .mnist = mnist, .options = options};
     if (!units)

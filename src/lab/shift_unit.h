@@ -39,7 +39,7 @@ typedef struct shift_plan {
     uint64_t pre_steps;
     size_t pre_batch, batch;
     int shorten;                    /* steps of fine-tuning are divided by it: 1, more in tests */
-    int fashion, maps;              /* clothes, and the maps of the first seed */
+    int fashion, maps;              /* clothes, and where models look */
     char recipes[BANG_DIGEST_TEXT]; /* of all trainings and of some images of each part */
     char clothes[BANG_DIGEST_TEXT]; /* of Fashion-MNIST; "": it is not there */
 } shift_plan;
@@ -92,7 +92,7 @@ typedef struct shift_seed {
     bang_vit_model fine[SHIFT_METHODS_MOST]; /* as in the plan */
     shift_found found[SHIFT_METHODS_MOST];
     json_t *grid[SHIFT_GRID_MOST]; /* of the first seed */
-    json_t *fashion;
+    json_t *fashion, *maps;
     atomic_size_t left; /* tasks until it is measured */
     atomic_int ready;
     json_t *record;
@@ -160,6 +160,10 @@ json_t *shift_contrasts(const shift_run *run, const shift_seed *seed);
 /* Trains and measures a point of the grid: seed->grid[point]. */
 int shift_measure_point(shift_run *run, shift_seed *seed, size_t point, bang_error *err);
 
+/* "maps" of a seed, and what they cost in thirds of pictures. */
+int shift_measure_maps(shift_run *run, shift_seed *seed, bang_error *err);
+uint64_t shift_maps_cost(const shift_plan *plan);
+
 /* "lab/seed-3", and the section of the report that units are listed in. */
 void shift_unit_key(char *out, size_t size, size_t unit);
 extern const char shift_unit_prefix[], shift_section[];
@@ -168,9 +172,6 @@ extern const char shift_unit_prefix[], shift_section[];
  * reference). */
 int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
                     const bang_lab_options *options, bang_error *err);
-/* The chapter of maps. */
-int shift_run_maps(const shift_plan *plan, const bang_mnist *mnist, const bang_lab_options *options,
-                   bang_error *err);
 /* All of the experiment: units, chapters, and the summary for programs. */
 int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnist,
                   const bang_lab_options *options, bang_error *err);

@@ -50,6 +50,21 @@ static int store_chapter(const json_t *chapter, json_t *result, const shift_plan
     return rc;
 }
 
+/* The last chapter, where units have maps. */
+static int add_maps(json_t *chapters, const json_t *units, bang_error *err)
+{
+    json_t *show = json_array();
+    if (!show)
+        return bang_fail_memory(err);
+    shift_maps_show(show, units);
+    if (json_array_size(show))
+        json_array_append_new(chapters,
+                              json_pack("{ss ss sO}", "key", "lab/maps", "section",
+                                        "The lab: where models look (section 2)", "show", show));
+    json_decref(show);
+    return 0;
+}
+
 static int sum_up(json_t *result, const json_t *units, const shift_plan *plan,
                   const bang_mnist *mnist, const bang_lab_options *options, bang_error *err)
 {
@@ -59,6 +74,8 @@ static int sum_up(json_t *result, const json_t *units, const shift_plan *plan,
                                : bang_fail_memory(err);
     if (rc == 0)
         color_show_foreign_digits(json_object_get(json_array_get(chapters, 0), "show"), mnist);
+    if (rc == 0)
+        rc = add_maps(chapters, units, err);
     json_array_foreach(chapters, i, chapter)
     {
         if (rc == 0)
@@ -82,8 +99,6 @@ int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnis
         rc = shift_run_units(&units, plan, mnist, options, err);
     if (rc == 0)
         rc = sum_up(result, units, plan, mnist, options, err);
-    if (rc == 0 && plan->maps)
-        rc = shift_run_maps(plan, mnist, options, err);
     json_decref(units);
     return rc;
 }

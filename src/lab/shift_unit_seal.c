@@ -50,6 +50,7 @@ static int describe(bang_text *text, const shift_plan *plan, shift_seed *seed, b
         shift_recipe_grid(&o, plan, &plan->grid[p], 0);
         add_recipe(text, "curve", &model, &seed->data.tune, &o, &rc, err);
     }
+    bang_text_add(text, "maps %d\n", plan->maps);
     for (size_t part = 0; part < SHIFT_PARTS; part++)
         add_bytes(text, shift_part(seed, part), &rc, err);
     bang_vit_model_release(&model);

@@ -243,8 +243,9 @@ static void show_scale_verdict(json_t *show, const json_t *units)
              "against "
              "%.0f %% for the whole change (holds when it is less)",
              100 * last.share, 100 * first.share);
-    lab_show_verdict(show, "\u03be is small beside the bilinear term because the change is small",
-                     last.share < first.share ? "yes" : "no", because);
+    lab_show_item(show, "Appendix D.2",
+                  "\u03be is small beside the bilinear term because the change is small",
+                  last.share < first.share ? "yes" : "no", because);
 }
 
 void two_layer_show_verdicts(json_t *show, const json_t *units)
@@ -277,11 +278,12 @@ void two_layer_show_verdicts(json_t *show, const json_t *units)
              "classes it foretells WSE's class in %.1f %%, and is wrong about %zu others (holds "
              "from 95 %%, partly from 80 %%)",
              all.different, all.images, 100 * told, all.alarms);
-    lab_show_verdict(show, "The bilinear term says where WSE and OSE predict different classes",
-                     told >= 0.95   ? "yes"
-                     : told >= 0.80 ? "partly"
-                                    : "no",
-                     because);
+    lab_show_item(show, "Appendix D.2",
+                  "The bilinear term says where WSE and OSE predict different classes",
+                  told >= 0.95   ? "yes"
+                  : told >= 0.80 ? "partly"
+                                 : "no",
+                  because);
 }
 
 static json_t *shares_json(const json_t *units, const char *field, size_t rows)

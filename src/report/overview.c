@@ -21,7 +21,23 @@ static size_t leading_verdicts(const bang_outline *outline)
     return count;
 }
 
-static void add_headline(bang_text *out, const size_t held[BANG_HOLDS_COUNT])
+/* Verdicts on what the paper does not say. */
+static size_t verdicts_beyond(const bang_outline *outline)
+{
+    size_t i, e, count = 0;
+    json_t *record, *entry;
+    json_array_foreach(outline->records, i, record)
+    {
+        json_array_foreach(json_object_get(record, "show"), e, entry)
+        {
+            count += is_kind(entry, "verdict") &&
+                     strcmp(bang_outline_text(entry, "item", ""), "Beyond the paper") == 0;
+        }
+    }
+    return count;
+}
+
+static void add_headline(bang_text *out, const size_t held[BANG_HOLDS_COUNT], size_t beyond)
 {
     size_t all = bang_outline_verdicts(held), yes = held[BANG_HOLDS],
            partly = held[BANG_HOLDS_PARTLY], no = held[BANG_HOLDS_NOT],
@@ -34,6 +50,9 @@ static void add_headline(bang_text *out, const size_t held[BANG_HOLDS_COUNT])
     if (open)
         bang_text_add(out, "; %zu %s open at this scale", open, open == 1 ? "is" : "are");
     bang_text_add(out, ".</p>\n");
+    if (beyond)
+        bang_text_add(out, "<p>%zu of them go%s beyond the paper.</p>\n", beyond,
+                      beyond == 1 ? "es" : "");
 }
 
 /* A bar whose parts are as long as their numbers. */
@@ -182,7 +201,7 @@ void bang_overview_add(bang_text *out, const bang_outline *outline)
     if (!all || all == leading_verdicts(outline))
         return;
     bang_text_add(out, "<section id=\"overview\">\n<h2>Overview</h2>\n");
-    add_headline(out, outline->held);
+    add_headline(out, outline->held, verdicts_beyond(outline));
     add_bar(out, outline->held);
     add_key(out, outline->held);
     add_items(out, outline);

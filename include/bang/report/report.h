@@ -69,7 +69,8 @@
  *     reliability  "x_label" and "y_label"; of a panel "ece" and "color" may be
  *              missing; bins go upwards, of any width; what is not known of an
  *              empty bin is null
- *     verdict  "item": what of the paper it is about ("Table 1"), named in the overview
+ *     verdict  "item": what of the paper it is about ("Table 1"), named in the overview,
+ *              which counts those on "Beyond the paper" apart
  *     picture  "scale": its size on the page over its pixels, 1 when missing;
  *              "pixelated": true to see the pixels
  *
