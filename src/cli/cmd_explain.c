@@ -51,6 +51,7 @@ static int read_method(cli *c, explain_request *r)
     const char *what = c->operand_count ? c->operands[0] : NULL;
     for (size_t i = 0; what && i < sizeof methods / sizeof *methods; i++)
         if (strcmp(what, methods[i].name) == 0) {
+            r->method = methods[i].name;
             r->title = methods[i].title;
             r->occlusion = methods[i].occlusion;
             r->kind = methods[i].kind;
@@ -88,9 +89,8 @@ static void check_method(cli *c, const explain_request *r)
         const char *name;
         int given, of_occlusion;
     } options[] = {
-        {"grid", r->grid != NULL, 1},       {"class", r->class_text != NULL, 0},
-        {"samples", r->samples != NULL, 0}, {"group", r->group != NULL, 0},
-        {"by", r->by != NULL, 0},           {"rows", r->rows != 0, 0},
+        {"grid", r->grid != NULL, 1},   {"class", r->class_text != NULL, 0},
+        {"group", r->group != NULL, 0}, {"rows", r->rows != 0, 0},
         {"html", r->html != NULL, 0},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
