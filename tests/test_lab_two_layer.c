@@ -220,6 +220,18 @@ static size_t right_ones(const float *z, const int64_t *labels)
     return right;
 }
 
+/* Logits less their mean over the classes. */
+static void centre(float *z)
+{
+    for (size_t i = 0; i < ROWS; i++, z += OUTPUTS) {
+        double mean = 0;
+        for (size_t k = 0; k < OUTPUTS; k++)
+            mean += (double)z[k] / OUTPUTS;
+        for (size_t k = 0; k < OUTPUTS; k++)
+            z[k] = (float)((double)z[k] - mean);
+    }
+}
+
 /* The sums are those of the networks as the program runs them elsewhere. */
 static void test_measure(void **state)
 {
@@ -233,8 +245,10 @@ static void test_measure(void **state)
     assert_int_equal(average_mix(&half, &m.first, &m.second, 0.5, &err), 0);
     const bang_mlp *nets[] = {&m.first, &m.second, &half};
     double square[4] = {0}, whole = 0;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         assert_int_equal(bang_mlp_predict(z[k], nets[k], &m.rows, 0, ROWS, &err), 0);
+        centre(z[k]);
+    }
     for (size_t i = 0; i < ROWS * OUTPUTS; i++) {
         z[TWO_OSE][i] = (z[0][i] + z[1][i]) / 2;
         whole += pow((double)z[TWO_WSE][i] - (double)z[TWO_OSE][i], 2);
@@ -259,6 +273,31 @@ static void test_measure(void **state)
     assert_true(sums.term[TWO_FIRST][TWO_LINEAR] == 0 && sums.term[TWO_FIRST][TWO_REST] == 0);
     near_to(sums.bilinear, sums.term[TWO_SECOND][TWO_BILINEAR] / 16); /* -1/4 (c) of the other */
     bang_mlp_release(&half);
+    release(&m);
+}
+
+/* A change that raises all classes alike is no difference of two models. */
+static void test_common_part_is_none(void **state)
+{
+    (void)state;
+    made m;
+    two_layer_sums plain, raised;
+    bang_error err = {0};
+    make(&m);
+    assert_int_equal(
+        two_layer_measure(&plain, &m.base, &m.first, &m.second, 1, &m.rows, m.labels, ROWS, &err),
+        0);
+    for (size_t i = 0; i < HIDDEN; i++)
+        for (size_t k = 0; k < OUTPUTS; k++)
+            m.second.weight[1][i * m.second.stride[2] + k] += 8;
+    assert_int_equal(
+        two_layer_measure(&raised, &m.base, &m.first, &m.second, 1, &m.rows, m.labels, ROWS, &err),
+        0);
+    assert_true(plain.whole > 0 && plain.rest > 0);
+    assert_true(fabs(raised.whole / plain.whole - 1) < 1e-4);
+    assert_true(fabs(raised.bilinear / plain.bilinear - 1) < 1e-4);
+    assert_true(fabs(raised.rest / plain.rest - 1) < 1e-4);
+    assert_true(fabs(raised.output[TWO_SECOND] / plain.output[TWO_SECOND] - 1) < 1e-4);
     release(&m);
 }
 
@@ -315,13 +354,39 @@ static void test_cells(void **state)
     json_decref(units);
 }
 
+/* Networks of a seed are one draw, and one of which nothing differs has no share. */
+static void test_error_is_of_seeds(void **state)
+{
+    (void)state;
+    json_t *units = json_pack("[oooo]", record(10, 2), record(30, 3), record(0, 0), record(20, 1));
+    json_t *two = json_object_get(json_array_get(units, 1), "networks");
+    json_t *more = record(10, 5);
+    two_layer_cell c;
+    json_array_extend(two, json_object_get(more, "networks"));
+    two_layer_cell_of(&c, units, TWO_PRE_FINE, "steps", 0, 1);
+    assert_int_equal(c.networks, 5);
+    near_to(c.share, 11. / 70);
+    near_to(c.share_error, .05); /* of .2, .2 and .05: sd .15/sqrt(3) */
+    json_decref(more);
+    json_decref(units);
+    units = json_pack("[o]", record(10, 2));
+    two_layer_cell_of(&c, units, TWO_PRE_FINE, "steps", 0, 1);
+    assert_true(isnan(c.share_error));
+    json_decref(units);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_terms),       cmocka_unit_test(test_no_switch_no_rest),
-        cmocka_unit_test(test_derivatives), cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_measure),     cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_no_switch_no_rest),
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_measure),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_common_part_is_none),
         cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_error_is_of_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

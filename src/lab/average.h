@@ -66,7 +66,8 @@ json_t *average_options(const color_plan *plan, int hidden, const char *digest);
 /* An experiment's units. unit fills the result of seed i. */
 typedef struct average_runner {
     const char *experiment, *section;
-    int hidden; /* layers */
+    int hidden;          /* layers */
+    const char *measure; /* what records hold, where it could be something else; or NULL */
     int (*unit)(json_t *result, const color_plan *plan, size_t i, const bang_mnist *mnist,
                 average_scratch *scratch, bang_cancel *cancel, bang_error *err);
     /* From all units to what is shown. context: what the caller of average_run gave. */

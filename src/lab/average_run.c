@@ -24,10 +24,20 @@ static void unit_key(char *out, size_t size, const average_runner *runner, const
     snprintf(out, size, "%s/seed-%zux%zu", runner->experiment, i + 1, plan->models);
 }
 
+/* What every record of the experiment depends on. */
+static json_t *runner_options(const average_runner *runner, const color_plan *plan,
+                              const char *digest)
+{
+    json_t *out = average_options(plan, runner->hidden, digest);
+    if (runner->measure)
+        json_object_set_new(out, "measure", json_string(runner->measure));
+    return out;
+}
+
 static json_t *unit_options(const average_runner *runner, const color_plan *plan, size_t i,
                             const char *digest)
 {
-    json_t *out = average_options(plan, runner->hidden, digest);
+    json_t *out = runner_options(runner, plan, digest);
     json_object_set_new(out, "unit", json_integer((json_int_t)i));
     json_object_set_new(out, "seed", json_integer((json_int_t)color_data_seed(plan, i)));
     return out;
@@ -36,7 +46,7 @@ static json_t *unit_options(const average_runner *runner, const color_plan *plan
 static json_t *summary_options(const average_runner *runner, const color_plan *plan,
                                const char *digest)
 {
-    json_t *out = average_options(plan, runner->hidden, digest);
+    json_t *out = runner_options(runner, plan, digest);
     json_object_set_new(out, "seeds", json_integer((json_int_t)plan->seeds));
     json_object_set_new(out, "seed", json_integer((json_int_t)plan->seed));
     return out;

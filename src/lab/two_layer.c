@@ -95,6 +95,24 @@ static size_t largest(const double *z, size_t count)
     return best;
 }
 
+static void centre(double *z, size_t count)
+{
+    double mean = 0;
+    for (size_t k = 0; k < count; k++)
+        mean += z[k] / (double)count;
+    for (size_t k = 0; k < count; k++)
+        z[k] -= mean;
+}
+
+void two_layer_centre(two_layer_split *x, size_t outputs)
+{
+    for (int m = 0; m < TWO_MEMBERS; m++) {
+        centre(x->output[m], outputs);
+        for (int t = 0; t < TWO_TERMS; t++)
+            centre(x->term[m][t], outputs);
+    }
+}
+
 static void add_split(two_layer_sums *s, const two_layer_split *x, int64_t label)
 {
     double guess[TWO_OUTPUTS_MAX];
@@ -227,6 +245,7 @@ int two_layer_measure(two_layer_sums *out, const bang_mlp *base, const bang_mlp 
         for (size_t i = 0; i < many; i++) {
             two_layer_split_image(&split, heads, f.net[0].x[1] + i * stride,
                                   f.net[1].x[1] + i * stride, f.net[2].x[1] + i * stride, scale);
+            two_layer_centre(&split, heads->outputs);
             add_split(out, &split, labels[at + i]);
         }
     }

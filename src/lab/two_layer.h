@@ -49,7 +49,11 @@ typedef struct two_layer_split {
 void two_layer_split_image(two_layer_split *out, const two_layer_heads *heads, const double *h,
                            const double *d1, const double *d2, double scale);
 
-/* Sums over images and outputs. */
+/* Takes from every output and term its mean over the outputs. What is common to all classes
+ * changes no prediction and no probability, so it is no part of how two models differ. */
+void two_layer_centre(two_layer_split *x, size_t outputs);
+
+/* Sums over images and outputs, of what two_layer_centre leaves. */
 typedef struct two_layer_sums {
     size_t images, outputs, hidden;
     double output[TWO_MEMBERS], term[TWO_MEMBERS][TWO_TERMS]; /* of squares */

@@ -55,9 +55,30 @@ static double share_of(const total *t)
     return t->squares[0] > 0 ? t->squares[2] / t->squares[0] : NAN;
 }
 
-static void finish(two_layer_cell *out, const total *t, double mean, double squares)
+/* Standard error of the mean share, over seeds: networks of a seed have their data in common, so
+ * they are one draw. Seeds of which nothing differs have no share. */
+typedef struct spread {
+    double n, sum, squares;
+} spread;
+
+static void add_share(spread *s, const total *seed)
 {
-    double n = (double)out->networks;
+    double share = share_of(seed);
+    if (isnan(share))
+        return;
+    s->n++;
+    s->sum += share;
+    s->squares += share * share;
+}
+
+static double error_of(const spread *s)
+{
+    double rest = s->squares - s->sum * s->sum / s->n;
+    return s->n > 1 ? sqrt(fmax(0, rest) / (s->n - 1) / s->n) : NAN;
+}
+
+static void finish(two_layer_cell *out, const total *t)
+{
     for (int m = 0; m < TWO_MEMBERS; m++) {
         out->accuracy[m] = t->right[m] / t->images;
         for (int k = 0; k < TWO_TERMS; k++)
@@ -67,8 +88,6 @@ static void finish(two_layer_cell *out, const total *t, double mean, double squa
     out->bilinear = sqrt(t->squares[1] / t->logits);
     out->rest = sqrt(t->squares[2] / t->logits);
     out->share = share_of(t);
-    out->share_error =
-        out->networks > 1 ? sqrt(fmax(0, squares - n * mean * mean) / (n - 1) / n) : NAN;
     out->switched = t->switched / t->units;
     out->differ = t->differ / t->images;
     out->images = (size_t)t->images;
@@ -81,19 +100,18 @@ void two_layer_cell_of(two_layer_cell *out, const json_t *units, int pair, const
                        size_t row, size_t p)
 {
     total all = {0};
-    double sum = 0, squares = 0;
+    spread seeds = {0};
     *out = (two_layer_cell){0};
     for (size_t u = 0; u < json_array_size(units); u++) {
         const json_t *networks = json_object_get(json_array_get(units, u), "networks");
+        total seed = {0};
         for (size_t k = 0; k < json_array_size(networks); k++) {
-            const json_t *network = json_array_get(networks, k);
-            total one = {0};
-            add_network(&all, network, pair, field, row, p);
-            add_network(&one, network, pair, field, row, p);
-            sum += share_of(&one);
-            squares += share_of(&one) * share_of(&one);
+            add_network(&all, json_array_get(networks, k), pair, field, row, p);
+            add_network(&seed, json_array_get(networks, k), pair, field, row, p);
             out->networks++;
         }
+        add_share(&seeds, &seed);
     }
-    finish(out, &all, sum / (double)out->networks, squares);
+    finish(out, &all);
+    out->share_error = error_of(&seeds);
 }

@@ -171,7 +171,7 @@ void two_layer_show_difference(json_t *show, const json_t *units)
         show, units, "steps", TWO_LENGTHS, "How much of WSE \u2212 OSE is \u03be",
         "steps of fine-tuning",
         "Sum of squares of \u03be's part over that of WSE \u2212 OSE; the two parts can cancel, so "
-        "that it may exceed 100 %. Bars: one standard error over networks.");
+        "that it may exceed 100 %. Bars: one standard error over seeds.");
     show_pair_table(show, units, TWO_PRE_FINE);
     show_pair_table(show, units, TWO_FINE_FINE);
 }
@@ -328,7 +328,8 @@ static int summary(json_t *result, json_t *show, const color_plan *plan, const j
               "(c) simplifies to \u2212\u00bc (\u0394W_b1 \u2212 \u0394W_b2)\u1d40 D "
               "(\u0394W_a1 \u2212 \u0394W_a2)\u1d40 X with D = diag(W_a0\u1d40 X > 0): what both "
               "models changed alike drops out. Here all terms are "
-              "measured in double, on every logit of test images. The base is PM of the "
+              "measured in double, on every logit of test images, each less the mean over the "
+              "classes: what is common to all classes changes no prediction. The base is PM of the "
               "averaging on MultiColorMNIST, with one hidden layer of 64. Biases are weights "
               "of an input, or of a hidden unit, that is always 1.");
     two_layer_show_terms(show, units);
@@ -344,6 +345,7 @@ int lab_run_two_layer(json_t *result, const bang_lab_options *options, bang_erro
         .experiment = "two-layer",
         .section = "Two layers: where averaging weights and outputs differ (appendix D.2)",
         .hidden = 1,
+        .measure = "logits less their mean over the classes",
         .unit = two_layer_unit,
         .summary = summary,
     };

@@ -18,10 +18,10 @@ int two_layer_unit(json_t *result, const color_plan *plan, size_t i, const bang_
 /* One cell of the experiment over all networks of all units. */
 typedef struct two_layer_cell {
     size_t networks;
-    double term[TWO_MEMBERS][TWO_TERMS]; /* root mean squares over logits */
+    double term[TWO_MEMBERS][TWO_TERMS]; /* root mean squares over centred logits */
     double whole, bilinear, rest;        /* the same of WSE - OSE and its parts */
     double share;                        /* of the squares of WSE - OSE: sum rest^2 / sum whole^2 */
-    double share_error;                  /* its standard error over networks; NaN of one */
+    double share_error;                  /* its standard error over seeds; NaN of one */
     double switched;                     /* share of the hidden units, of the pair's second model */
     double differ, accuracy[TWO_MEMBERS]; /* shares of images */
     size_t images, different, foretold, alarms;

@@ -7,7 +7,8 @@
  *                    "pre-fine": {..}}, ..]}
  *
  * fine-fine: the two fine-tuned networks; pre-fine: the base itself and the first of them.
- * SUMS (two_layer.h; "squares" and "sizes" are sums over images and outputs):
+ * SUMS (two_layer.h; of logits less their mean over the classes; "squares" and "sizes" are sums
+ * over images and outputs):
  *     {"images", "logits", "output": [..], "term": [[..] per member], "squares": [whole,
  *      bilinear, rest], "sizes": [..], "switched": [..], "units", "differ", "foretold", "alarms",
  *      "right": [..]}
