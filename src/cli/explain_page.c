@@ -17,9 +17,10 @@ static const char *method_text(const explain_request *r)
             "what speaks against the class is left out. It explains what the last block adds: a "
             "network that decides in an earlier one is better looked at with hirescam.",
         [BANG_HIRESCAM] =
-            "HiResCAM: what each patch holds at the first norm of every block times the gradient "
-            "of the class's output there, summed over blocks; what speaks against the class is "
-            "left out.",
+            "HiResCAM's weighting, summed over blocks: what each patch holds at the first norm of "
+            "a block times the gradient of the class's output there; what speaks against the class "
+            "is left out. HiResCAM (Draelos and Carin 2020) is of one layer; adding up all blocks "
+            "is ours.",
         [BANG_INPUT_GRADIENT] =
             "Input gradients: how fast the class's output changes with a pixel, the largest of "
             "its channels. Numbers are of the means over patches.",
