@@ -317,12 +317,50 @@ static void test_networks(void **state)
     bang_array_release(&images);
 }
 
+/* Some of the images, then the others, as all at once; one class is in the second part alone. */
+static void test_parts(void **state)
+{
+    (void)state;
+    enum { FIRST = IMAGES / 3 };
+    bang_error err = {0};
+    bang_array images = make_images(BANG_U8, 0), part = images;
+    bang_mlp mlps[2] = {linear(3), linear(4)};
+    const bang_mlp *models[2] = {&mlps[0], &mlps[1]};
+    bang_occlusion_grid grid = {.rows = ROWS, .columns = COLUMNS};
+    bang_occlusion want, some, sum = {0};
+    int64_t labels[IMAGES];
+    size_t numbers = images.count / IMAGES;
+    for (int64_t i = 0; i < IMAGES; i++)
+        labels[i] = i < FIRST ? i % (CLASSES - 1) : i % CLASSES;
+    assert_int_equal(bang_occlusion_run(&want, models, 2, &images, labels, &grid, NULL, &err), 0);
+    for (size_t at = 0; at < IMAGES; at += part.shape[0]) {
+        part.shape[0] = at ? IMAGES - FIRST : FIRST;
+        part.count = part.shape[0] * numbers;
+        part.data = (uint8_t *)images.data + at * numbers;
+        assert_int_equal(
+            bang_occlusion_run(&some, models, 2, &part, labels + at, &grid, NULL, &err), 0);
+        assert_int_equal(bang_occlusion_add(&sum, &some, &err), 0);
+        bang_occlusion_release(&some);
+    }
+    assert_memory_equal(sum.images, want.images, CLASSES * sizeof *sum.images);
+    assert_memory_equal(sum.accuracy, want.accuracy, 3 * (CELLS + 1) * sizeof *sum.accuracy);
+    for (size_t i = 0; i < 3 * CELLS * CLASSES; i++)
+        assert_true(fabs(sum.change[i] - want.change[i]) < 1e-5 && want.change[i] > 1e-4);
+    want.masks--;
+    assert_int_equal(bang_occlusion_add(&sum, &want, &err), BANG_EUSAGE);
+    bang_occlusion_release(&want);
+    bang_occlusion_release(&sum);
+    bang_mlp_release(&mlps[0]);
+    bang_mlp_release(&mlps[1]);
+    bang_array_release(&images);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear_networks), cmocka_unit_test(test_grey_images),
         cmocka_unit_test(test_counts),          cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_networks),        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

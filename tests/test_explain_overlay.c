@@ -109,6 +109,7 @@ static void test_large(void **state)
 {
     (void)state;
     enum { SIZE = 300, COUNT = SIZE * SIZE };
+    size_t height, width;
     bang_error err = {0};
     bang_array sheet;
     uint8_t *picture = calloc(COUNT, 1);
@@ -123,6 +124,9 @@ static void test_large(void **state)
     bang_overlay_sheet of = {1, 2, SIZE, 1, tiles, NULL};
     assert_int_equal(bang_overlay_draw(&sheet, &of, &err), 0);
     assert_int_equal(sheet.shape[1], GAP + 2 * (SIZE / 2 + GAP));
+    assert_int_equal(bang_overlay_size(&height, &width, &of, &err), 0);
+    assert_int_equal(height, sheet.shape[0]);
+    assert_int_equal(width, sheet.shape[1]);
     assert_memory_equal(at(&sheet, GAP + 70, GAP + 70), ((uint8_t[]){60, 60, 60}), 3);
     assert_true(brightness(at(&sheet, GAP + 150 + GAP + 70, GAP + 70)) > 140000);
     bang_array_release(&sheet);
@@ -133,6 +137,9 @@ static void test_large(void **state)
         many[i] = tiles[0];
     of.tiles = many;
     assert_int_equal(bang_overlay_draw(&sheet, &of, &err), BANG_EUSAGE);
+    assert_non_null(strstr(err.message, "fewer"));
+    err = (bang_error){0};
+    assert_int_equal(bang_overlay_size(&height, &width, &of, &err), BANG_EUSAGE);
     assert_non_null(strstr(err.message, "fewer"));
     of.rows = 0;
     assert_int_equal(bang_overlay_draw(&sheet, &of, &err), BANG_EUSAGE);

@@ -9,7 +9,9 @@
  * patch the brightest in more than half of the pictures.
  *
  * Grad-CAM is not held to it here: the class token of this network reads the mark in the first
- * block, and Grad-CAM looks at the last. It is held to a network that decides in its last block. */
+ * block, and Grad-CAM looks at the last. It is held to a network that decides in its last block.
+ * Nor is rollout, as values and what comes after may undo attention: it is held to a network that
+ * attends to the mark by construction. */
 #include <math.h>
 
 #include "testing.h"
@@ -277,6 +279,68 @@ static void test_last_block(void **state)
     bang_vit_release(&vit);
 }
 
+/* As before, but now the query of every token is its third number and the key its first, both
+ * times the strength: white patches, and only they, are attended to, in one block or in both.
+ * Row of the class token, with a the attention of a block, (a + 1)/2 of each: what does not stay
+ * with itself is all on the white patch. Without strength the attention is even, and so is the
+ * map. */
+static void test_attention(void **state)
+{
+    (void)state;
+    const bang_vit_config tiny = {.image = 8,
+                                  .patch = 2,
+                                  .channels = 1,
+                                  .width = 4,
+                                  .depth = 2,
+                                  .heads = 1,
+                                  .hidden = 1,
+                                  .classes = 2,
+                                  .epsilon = 1e-6};
+    bang_error err = {0};
+    bang_vit vit;
+    bang_saliency *maps;
+    assert_int_equal(bang_vit_init(&vit, &tiny, &err), 0);
+    const bang_vit_map *map = &vit.map;
+    float *w = vit.parameters;
+    for (size_t i = 0; i < 4; i++) {
+        w[map->patch_weight + i] = .25F; /* the mean of 2 x 2 pixels */
+        w[map->patch_weight + 4 + i] = -.25F;
+        w[map->norm_gain + i] = 1;
+        for (size_t l = 0; l < 2; l++)
+            w[map->blocks[l].norm1_gain + i] = 1;
+    }
+    for (size_t t = 0; t < bang_vit_tokens(&tiny); t++) {
+        w[map->positions + t * 4 + 2] = 1;
+        w[map->positions + t * 4 + 3] = -1;
+    }
+    assert_int_equal(bang_saliency_open(&maps, &vit, &err), 0);
+    for (int attending = 0; attending <= 2; attending++) { /* blocks, the last ones first */
+        for (int l = 0; l < 2; l++) {
+            float strength = 2 - l <= attending ? 8 : 0;
+            w[map->blocks[l].qkv_weight + 2] = strength;
+            w[map->blocks[l].qkv_weight + 4 * 4] = strength;
+        }
+        for (size_t white = 0; white < 16; white++) {
+            float pixels[64] = {0};
+            double out[64], all = 0;
+            for (size_t i = 0; i < 4; i++)
+                pixels[(white / 4 * 2 + i / 2) * 8 + white % 4 * 2 + i % 2] = 1;
+            bang_saliency_map(out, maps, BANG_ROLLOUT, pixels, SIZE_MAX);
+            for (size_t t = 0; t < 16; t++)
+                all += out[t];
+            if (attending == 0) {
+                assert_true(fabs(out[white] / all - 1.0 / 16) < 1e-6);
+            } else if (attending == 2) {
+                assert_true(fabs(out[white] - .75) < 1e-6 && out[white] > (1 - 1e-6) * all);
+            } else { /* the block before brings half of it from all 17 tokens alike */
+                assert_true(fabs(out[white] - (.25 + .5 / 17)) < 1e-6);
+            }
+        }
+    }
+    bang_saliency_close(maps);
+    bang_vit_release(&vit);
+}
+
 /* Weights that are zero for the lower half of every patch: exactly nothing depends on it. */
 static void test_ignored(void **state)
 {
@@ -312,9 +376,8 @@ static void test_ignored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_region),
-        cmocka_unit_test(test_untrained),
-        cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_region),     cmocka_unit_test(test_untrained),
+        cmocka_unit_test(test_last_block), cmocka_unit_test(test_attention),
         cmocka_unit_test(test_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

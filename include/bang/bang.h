@@ -21,6 +21,7 @@
 #include "bang/base/record.h"
 #include "bang/base/text.h"
 #include "bang/base/thread.h"
+#include "bang/base/utf8.h"
 #include "bang/combine/average.h"
 #include "bang/combine/balance.h"
 #include "bang/combine/blocks.h"

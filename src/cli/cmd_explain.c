@@ -9,8 +9,9 @@ static const char summary[] =
     "Commands, all but the last for ViTs and CLIPs:\n"
     "  gradcam    what patches hold at the first norm of the last block, weighted by the mean\n"
     "             gradient of a class's output (Grad-CAM as it is done for ViTs)\n"
-    "  hirescam   the same of every block, each patch weighted by its own gradient, added up:\n"
-    "             also right where a network, as small ones do, decides before its last block\n"
+    "  hirescam   each patch weighted by its own gradient, as HiResCAM does in one layer, here\n"
+    "             summed over blocks (ours): also right where a network, as small ones do,\n"
+    "             decides before its last block\n"
     "  gradients  how fast a class's output changes with each pixel\n"
     "  rollout    whence the class token's attention comes, through all blocks; of no class\n"
     "  occlusion  how far the output of the true class moves (mean over the images) and what\n"
@@ -20,10 +21,11 @@ static const char summary[] =
     "Maps: the PNG has a row for each picture and a column for each model; the CSV a line for\n"
     "each picture, model and patch (gradients: means over patches); --html writes a page. All\n"
     "print how many patches a map spreads over, the effective number (sum a)^2 / sum a^2, and\n"
-    "how alike the maps of two models are. Pictures are taken class by class in turn, or as\n"
-    "--samples or --group say: FFT are those that the first two models get wrong and the\n"
-    "third right. Occlusion: the PNG shows a heat map of each network on one scale, the CSV\n"
-    "has the numbers.\n"
+    "how alike the maps of two models are. Occlusion: the PNG shows a heat map of each network\n"
+    "on one scale, the CSV has the numbers.\n"
+    "\n"
+    "Pictures are taken class by class in turn, or as --by and --samples say, or, for maps,\n"
+    "--group: FFT are those that the first two models get wrong and the third right.\n"
     "\n"
     "DATA is as bang predict reads it; pictures may also stand alone.";
 
@@ -43,7 +45,7 @@ static int read_method(cli *c, explain_request *r)
         bang_saliency_kind kind;
     } methods[] = {
         {"gradcam", "Grad-CAM", 0, BANG_GRADCAM},
-        {"hirescam", "HiResCAM", 0, BANG_HIRESCAM},
+        {"hirescam", "Summed HiResCAM", 0, BANG_HIRESCAM},
         {"gradients", "Input gradients", 0, BANG_INPUT_GRADIENT},
         {"rollout", "Attention rollout", 0, BANG_ROLLOUT},
         {"occlusion", "Occlusion", 1, BANG_GRADCAM},
@@ -51,6 +53,7 @@ static int read_method(cli *c, explain_request *r)
     const char *what = c->operand_count ? c->operands[0] : NULL;
     for (size_t i = 0; what && i < sizeof methods / sizeof *methods; i++)
         if (strcmp(what, methods[i].name) == 0) {
+            r->method = methods[i].name;
             r->title = methods[i].title;
             r->occlusion = methods[i].occlusion;
             r->kind = methods[i].kind;
@@ -88,9 +91,8 @@ static void check_method(cli *c, const explain_request *r)
         const char *name;
         int given, of_occlusion;
     } options[] = {
-        {"grid", r->grid != NULL, 1},       {"class", r->class_text != NULL, 0},
-        {"samples", r->samples != NULL, 0}, {"group", r->group != NULL, 0},
-        {"by", r->by != NULL, 0},           {"rows", r->rows != 0, 0},
+        {"grid", r->grid != NULL, 1},   {"class", r->class_text != NULL, 0},
+        {"group", r->group != NULL, 0}, {"rows", r->rows != 0, 0},
         {"html", r->html != NULL, 0},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)

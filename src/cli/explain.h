@@ -16,7 +16,9 @@ typedef struct explain_request {
     /* after the check */
     int occlusion;           /* or maps of this kind */
     bang_saliency_kind kind; /* of maps */
+    const char *method;      /* "gradcam", as typed */
     const char *title;       /* "Grad-CAM" */
+    size_t usual;            /* pictures, if nobody says how many */
     int csv;                 /* the output is */
     size_t grid_rows, grid_columns;
 } explain_request;
@@ -35,7 +37,7 @@ typedef struct explain_choice {
 /* Says through c what is wrong with how pictures are chosen, before and after data are there. */
 void explain_choice_check(cli *c, const explain_request *r);
 void explain_choice_fit(cli *c, const explain_request *r);
-/* With a group, all models look at all pictures first. */
+/* By class in turn where labels are known. With a group, all models look at all pictures first. */
 int explain_choose(explain_choice *out, cli *c, const explain_request *r, bang_error *err);
 
 /* One model's maps. */
@@ -71,15 +73,22 @@ double explain_mean(const double *values, size_t count, double *error);
 /* -1: not known; 0 or 1. */
 int explain_is_right(const explain_result *result, size_t member, size_t picture);
 int64_t explain_label(const explain_result *result, size_t picture);
-/* "dog", or "class 3". */
+/* What an output is called, also by the data where their classes are the outputs in order; NULL:
+ * it has no name. */
+const char *explain_class_name(const predict_request *p, size_t class);
+/* "dog", or "class 3"; UTF-8, as all that follow. */
 void explain_class(char *out, size_t size, const explain_result *result, int64_t class);
 /* The name of the file without its folder, or "picture 12". */
 void explain_name(char *out, size_t size, const explain_result *result, size_t picture);
 /* What is explained: "the class that each predicts"; NULL: no class. */
 const char *explain_what(const explain_request *r);
 
+/* rows, if there are so many; else it is released and NULL: one was out of memory. */
+json_t *explain_rows(json_t *rows, size_t count);
 int explain_write_csv(const explain_result *result, bang_error *err);
 /* The caller releases out. */
+/* Before the work: can the sheet of so many pictures and models be drawn? */
+int explain_sheet_fits(const explain_result *result, bang_error *err);
 int explain_draw(bang_array *out, const explain_result *result, bang_error *err);
 int explain_write_page(const explain_result *result, bang_error *err);
 /* Returns an exit status. */

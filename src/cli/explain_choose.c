@@ -6,8 +6,6 @@
 #include "bang/train/predict.h"
 #include "explain.h"
 
-enum { COUNT = 8 }; /* pictures, if nobody says */
-
 /* Calls use for every number of "3,7,10-12"; -1 if that is no such list. */
 static int each_sample(const char *list, int (*use)(void *context, int64_t number), void *context)
 {
@@ -234,7 +232,7 @@ int explain_choose(explain_choice *out, cli *c, const explain_request *r, bang_e
         free(l.index);
         return rc;
     }
-    size_t most = r->count ? (size_t)r->count : p->single ? l.count : COUNT;
+    size_t most = r->count ? (size_t)r->count : p->single ? l.count : r->usual;
     *out = (explain_choice){l.count < most ? l.count : most, l.index, l.count};
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/utf8.h"
 #include "bang/data/feed.h"
 #include "bang/explain/occlusion.h"
 #include "bang/store/png.h"
@@ -10,7 +11,8 @@
 #include "classes.h"
 #include "explain.h"
 
-enum { PIECE = 32, ROWS = 16 }; /* pictures at once; on the sheet, if nobody says */
+/* Pictures at once; at all and on the sheet, if nobody says. */
+enum { PIECE = 32, COUNT = 8, ROWS = 16 };
 
 const char *explain_what(const explain_request *r)
 {
@@ -34,8 +36,8 @@ static int64_t find_output(cli *c, const explain_request *r)
         cli_problem(c, "out of memory");
         return -1;
     }
-    for (; named < p->width && predict_class_name(p, named); named++)
-        names[named] = (char *)predict_class_name(p, named);
+    for (; named < p->width && explain_class_name(p, named); named++)
+        names[named] = (char *)explain_class_name(p, named);
     if (named && classes_find(&place, &asked, names, named) != 1)
         place = -1;
     free(names);
@@ -66,11 +68,9 @@ static void name_model(char out[64], const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
-    size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
-    length = length < 63 ? length : 63;
-    memcpy(out, base, length);
-    out[length] = '\0';
-    bang_text_flatten(out);
+    char *stem = dot && dot > base ? strndup(base, (size_t)(dot - base)) : NULL;
+    bang_utf8_clip(out, 64, stem ? stem : base);
+    free(stem);
 }
 
 static int make_result(explain_result *out, const explain_request *r, bang_error *err)
@@ -189,6 +189,14 @@ static void keep_row(const work *w, size_t i, size_t at)
         keep_picture(w, result->pictures + at * result->size * result->size * result->channels, i);
 }
 
+static int fail_changed(uint32_t picture, bang_error *err)
+{
+    return bang_fail(err, BANG_EDATA,
+                     "picture %u: was read once and could not be read again, or the other way "
+                     "round: is the folder being changed?",
+                     (unsigned)picture);
+}
+
 /* The batch's maps; done pictures come before it. The first model says which can be read. */
 static int run_batch(work *w, size_t done, bang_error *err)
 {
@@ -214,10 +222,7 @@ static int run_batch(work *w, size_t done, bang_error *err)
         if (w->number == 0)
             result->choice.index[done + i] = b->index[i];
         else if (done + i >= result->choice.count || result->choice.index[done + i] != b->index[i])
-            return bang_fail(err, BANG_EDATA,
-                             "picture %u: was read once and could not be read again, or the other "
-                             "way round: is the folder being changed?",
-                             (unsigned)b->index[i]);
+            return fail_changed(b->index[i], err);
         keep_row(w, i, done + i);
     }
     return rc;
@@ -254,6 +259,8 @@ static int run_model(work *w, bang_error *err)
         result->choice.count = result->count = done;
         result->shown = done < result->shown ? done : result->shown;
     }
+    if (rc == 0 && w->number > 0 && done < count)
+        rc = fail_changed(result->choice.index[done], err);
     if (rc == 0 && done == 0)
         rc = bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
                        predict_source(p), result->skipped ? bang_feed_bad(feed, 0) : "it is empty");
@@ -313,6 +320,8 @@ static int run_all(cli *c, explain_request *r, int64_t output)
     int rc = explain_choose(&result.choice, c, r, &err);
     if (rc == 0)
         rc = make_result(&result, r, &err);
+    if (rc == 0 && (r->html || !r->csv))
+        rc = explain_sheet_fits(&result, &err);
     if (rc == 0)
         rc = run_models(&result, c, r, output, &err);
     if (rc == 0)
@@ -329,6 +338,7 @@ int explain_maps(cli *c, explain_request *r)
     predict_request *p = &r->from;
     bang_text notes = {0};
     int64_t output = -1;
+    r->usual = COUNT;
     int status = predict_load(c, p);
     if (status != CLI_DONE)
         return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bang/base/file.h"
+#include "bang/base/utf8.h"
 #include "bang/data/color.h"
 #include "bang/explain/heat.h"
 #include "bang/store/png.h"
@@ -104,10 +105,11 @@ static json_t *member_json(const occlusion *o, size_t m)
         json_array_append_new(change, changes);
         json_array_append_new(accuracy, accuracies);
     }
-    json_t *out = json_pack("{ss so so so so}", "name", member_name(o, m), "accuracy",
-                            bang_json_number(accuracy_without(o, m, o->result.masks)), "effective",
-                            bang_json_number(bang_occlusion_effective_cells(&o->result, m, cells)),
-                            "change", change, "accuracy_without", accuracy);
+    json_t *out =
+        json_pack("{so so so so so}", "name", bang_utf8_json(member_name(o, m)), "accuracy",
+                  bang_json_number(accuracy_without(o, m, o->result.masks)), "effective",
+                  bang_json_number(bang_occlusion_effective_cells(&o->result, m, cells)), "change",
+                  change, "accuracy_without", accuracy);
     if (o->masks) {
         json_object_set_new(out, "without_digit", bang_json_number(accuracy_without(o, m, cells)));
         json_object_set_new(out, "without_border",
@@ -128,16 +130,21 @@ static int print_json(const cli *c, const occlusion *o)
         json_array_append_new(shared, row);
         json_array_append_new(members, member_json(o, m));
     }
-    return cli_print_json(c, json_pack("{s[II] sI so so ss}", "grid", (json_int_t)o->rows,
-                                       (json_int_t)o->columns, "images", (json_int_t)o->images,
-                                       "members", members, "shared", shared, "output",
-                                       o->request->output));
+    return cli_print_json(
+        c, json_pack("{ss s[II] sI sI sI so so so}", "method", o->request->method, "grid",
+                     (json_int_t)o->rows, (json_int_t)o->columns, "images", (json_int_t)o->images,
+                     "chosen_from", (json_int_t)o->choice.of, "skipped", (json_int_t)o->skipped,
+                     "members", explain_rows(members, o->result.members), "shared", shared,
+                     "output", bang_utf8_json(o->request->output)));
 }
 
 static void print_table(const occlusion *o)
 {
     size_t cells = o->rows * o->columns;
-    printf("%zu images, %zu x %zu cells\n\n", o->images, o->rows, o->columns);
+    printf("%zu image%s", o->images, o->images == 1 ? "" : "s");
+    if (o->skipped)
+        printf(" (%zu could not be read)", o->skipped);
+    printf(", %zu x %zu cells\n\n", o->rows, o->columns);
     printf(" accuracy  %sin use  largest change     network\n",
            o->masks ? "no digit  no border  cells " : "cells ");
     for (size_t m = 0; m < o->result.members; m++) {
@@ -152,40 +159,62 @@ static void print_table(const occlusion *o)
                    100 * accuracy_without(o, m, cells + 1));
         char place[48];
         snprintf(place, sizeof place, "(%zu, %zu)", best / o->columns, best % o->columns);
-        printf("%14.1f  %-8.3g %-9s %s\n", bang_occlusion_effective_cells(&o->result, m, cells),
-               bang_occlusion_change(&o->result, m, best), place, member_name(o, m));
+        printf("%14.1f  %-8.3g %-9s ", bang_occlusion_effective_cells(&o->result, m, cells),
+               bang_occlusion_change(&o->result, m, best), place);
+        cli_print_clean(member_name(o, m));
+        putchar('\n');
     }
-    printf("\n%s\n", o->request->output);
+    putchar('\n');
+    cli_print_clean(o->request->output);
+    putchar('\n');
 }
 
-/* The first of the images, as perceptrons read them. */
+/* The images of the choice and their labels, as perceptrons read them. */
+static int gather(bang_array *images, int64_t *labels, const occlusion *o, bang_error *err)
+{
+    const bang_images *set = &o->request->from.set;
+    const bang_array *from = &set->memory.inputs;
+    size_t shape[BANG_RANK_MAX], size = set->memory.width * bang_dtype_size(from->dtype);
+    memcpy(shape, from->shape, sizeof shape);
+    shape[0] = o->choice.count;
+    int rc = bang_array_init(images, from->dtype, from->rank, shape, err);
+    for (size_t i = 0; rc == 0 && i < o->choice.count; i++) {
+        size_t index = o->choice.index[i];
+        memcpy((char *)images->data + i * size, (const char *)from->data + index * size, size);
+        labels[i] = set->labels[index];
+    }
+    return rc;
+}
+
 static int occlude_mlps(occlusion *o, bang_error *err)
 {
     const predict_request *p = &o->request->from;
-    bang_array images = p->set.memory.inputs; /* borrowed */
-    images.shape[0] = o->images;
-    images.count = o->images * p->set.memory.width;
-    o->array = &images;
+    bang_array images = {0};
+    int64_t *labels = calloc(o->choice.count, sizeof *labels);
     const bang_mlp **mlps = calloc(p->count, sizeof(const bang_mlp *));
-    int rc = mlps ? make_masks(o, err) : bang_fail_memory(err);
+    o->array = &images;
+    o->images = o->choice.count;
+    int rc = mlps && labels ? gather(&images, labels, o, err) : bang_fail_memory(err);
+    if (rc == 0)
+        rc = make_masks(o, err);
     for (size_t i = 0; rc == 0 && i < p->count; i++)
         mlps[i] = &p->models[i].mlp;
     bang_occlusion_grid grid = {o->rows, o->columns, o->masks ? 2 : 0, o->masks};
     if (rc == 0)
-        rc = bang_occlusion_run(&o->result, mlps, p->count, &images, p->set.labels, &grid,
-                                cli_cancel(), err);
+        rc = bang_occlusion_run(&o->result, mlps, p->count, &images, labels, &grid, cli_cancel(),
+                                err);
     free(mlps);
+    free(labels);
+    bang_array_release(&images);
     o->array = NULL;
     return rc;
 }
 
-/* How many images and cells, if nobody said. */
-static void choose_sizes(occlusion *o)
+/* How many cells, if nobody said. */
+static void choose_grid(occlusion *o)
 {
     const explain_request *r = o->request;
     const predict_request *p = &r->from;
-    size_t count = r->count ? (size_t)r->count : o->vits ? COUNT_VIT : COUNT;
-    o->images = count < p->set.count ? count : p->set.count;
     o->rows = r->grid_rows;
     o->columns = r->grid_columns;
     if (r->grid || !o->vits)
@@ -194,6 +223,20 @@ static void choose_sizes(occlusion *o)
     while (edge % cells)
         cells--;
     o->rows = o->columns = cells;
+}
+
+/* Which images; all of them have a label. */
+static int choose_images(occlusion *o, cli *c, bang_error *err)
+{
+    const predict_request *p = &o->request->from;
+    int rc = explain_choose(&o->choice, c, o->request, err);
+    for (size_t i = 0; rc == 0 && i < o->choice.count; i++)
+        if (p->set.labels[o->choice.index[i]] < 0)
+            rc = bang_fail(err, BANG_EDATA,
+                           "%.200s: picture %u has no label: occlusion is of the true class's "
+                           "output: see --samples",
+                           predict_source(p), (unsigned)o->choice.index[i]);
+    return rc;
 }
 
 static void fit(cli *c, const explain_request *r, size_t vits)
@@ -218,6 +261,8 @@ static void fit(cli *c, const explain_request *r, size_t vits)
                     "--data %.200s: has no labels that fit the models: occlusion is of the true "
                     "class's output",
                     predict_source(p));
+    if (c->problems.size == 0)
+        explain_choice_fit(c, r);
 }
 
 int explain_occlusion(cli *c, explain_request *r)
@@ -238,10 +283,15 @@ int explain_occlusion(cli *c, explain_request *r)
     fit(c, r, o.vits);
     if (cli_usage_failed(c))
         return CLI_USAGE;
-    choose_sizes(&o);
-    int rc = o.vits ? occlude_vits(&o, c, &err) : occlude_mlps(&o, &err);
+    r->usual = o.vits ? COUNT_VIT : COUNT;
+    choose_grid(&o);
+    int rc = choose_images(&o, c, &err);
+    if (rc == 0)
+        rc = o.vits ? occlude_vits(&o, c, &err) : occlude_mlps(&o, &err);
     if (rc == 0)
         rc = r->csv ? write_csv(&o, &err) : write_png(&o, &err);
+    if (rc == 0 && o.bad.size && !c->quiet)
+        print_lines(c, "left out: ", o.bad.data);
     if (rc < 0)
         status = cli_fail(c, &err);
     else if (c->json)
@@ -249,6 +299,8 @@ int explain_occlusion(cli *c, explain_request *r)
     else if (!c->quiet)
         print_table(&o);
     bang_occlusion_release(&o.result);
+    bang_text_release(&o.bad);
+    free(o.choice.index);
     free(o.masks);
     return status;
 }

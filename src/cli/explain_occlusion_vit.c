@@ -5,7 +5,8 @@
 #include "bang/data/feed.h"
 #include "explain_occlusion.h"
 
-enum { TOKENS = 800 }; /* of the pictures that a thread takes at once, about */
+/* Pictures at once; tokens of those that a thread takes at once, about. */
+enum { PIECE = 64, TOKENS = 800 };
 
 /* One model at work. */
 typedef struct scorer {
@@ -77,37 +78,56 @@ static void close_scorer(scorer *s)
     free(s->input);
 }
 
-/* The first pictures that can be read, (n, size, size, channels), and their labels. */
-static int read_pictures(bang_array *images, int64_t *labels, occlusion *o,
-                         const bang_transform *transform, int threads, bang_error *err)
+/* Some of the pictures, as the feed gives them; adds to the result. */
+static int occlude_batch(occlusion *o, const bang_batch *batch, const bang_transform *transform,
+                         const bang_occlusion_network *scored, bang_error *err)
+{
+    size_t size = transform->size, channels = transform->channels;
+    bang_occlusion_grid grid = {.rows = o->rows, .columns = o->columns};
+    bang_occlusion part = {0};
+    bang_array images = {.dtype = batch->dtype,
+                         .rank = 4,
+                         .shape = {batch->count, size, size, channels},
+                         .count = batch->count * size * size * channels,
+                         .data = (void *)batch->pixels}; /* borrowed, only read */
+    int rc = bang_occlusion_run_networks(&part, scored, o->request->from.count, &images,
+                                         batch->labels, &grid, cli_cancel(), err);
+    if (rc == 0)
+        rc = bang_occlusion_add(&o->result, &part, err);
+    bang_occlusion_release(&part);
+    o->images += batch->count;
+    return rc;
+}
+
+/* Piece by piece: memory does not grow with the pictures. */
+static int occlude_all(occlusion *o, const bang_transform *transform, int threads,
+                       const bang_occlusion_network *scored, struct progress *progress,
+                       bang_error *err)
 {
     const predict_request *p = &o->request->from;
     bang_feed_options options = {.transform = *transform, .threads = threads};
     bang_feed *feed = NULL;
-    bang_batch batch = {0};
-    uint32_t *index = calloc(o->images + 1, sizeof *index);
+    size_t count = o->choice.count;
     options.skip_bad = p->pictures.skip_bad;
     options.cancel = cli_cancel();
-    int rc = index ? bang_feed_open(&feed, &p->set, &options, err) : bang_fail_memory(err);
-    for (size_t i = 0; rc == 0 && i < o->images; i++)
-        index[i] = (uint32_t)i;
-    if (rc == 0)
-        rc = bang_feed_ask(feed, index, o->images, 0, err);
-    if (rc == 0)
-        rc = bang_feed_take(&batch, feed, err);
-    if (rc == 0 && batch.count == 0)
-        rc = bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read", predict_source(p));
-    if (rc == 0)
-        rc = bang_array_init(
-            images, batch.dtype, 4,
-            (size_t[]){batch.count, transform->size, transform->size, transform->channels}, err);
-    if (rc == 0) {
-        memcpy(images->data, batch.pixels, images->count * bang_dtype_size(batch.dtype));
-        memcpy(labels, batch.labels, batch.count * sizeof *labels);
-        o->images = batch.count;
+    int rc = bang_feed_open(&feed, &p->set, &options, err);
+    for (size_t asked = 0; rc == 0 && asked < count; asked += PIECE) {
+        size_t many = count - asked < PIECE ? count - asked : PIECE;
+        bang_batch batch = {0};
+        rc = bang_feed_ask(feed, o->choice.index + asked, many, 0, err);
+        if (rc == 0)
+            rc = bang_feed_take(&batch, feed, err);
+        progress->total -= (many - batch.count) * p->count * (o->rows * o->columns + 1);
+        if (rc == 0 && batch.count)
+            rc = occlude_batch(o, &batch, transform, scored, err);
     }
+    o->skipped = rc == 0 ? bang_feed_bad_count(feed) : 0;
+    for (size_t i = 0; i < o->skipped; i++)
+        bang_text_add(&o->bad, "%s\n", bang_feed_bad(feed, i));
+    if (rc == 0 && o->images == 0)
+        rc = bang_fail(err, BANG_EDATA, "%.300s: no picture in it can be read: %s",
+                       predict_source(p), o->skipped ? bang_feed_bad(feed, 0) : "it is empty");
     bang_feed_close(feed);
-    free(index);
     return rc;
 }
 
@@ -116,17 +136,13 @@ int occlude_vits(occlusion *o, cli *c, bang_error *err)
     const predict_request *p = &o->request->from;
     const bang_vit_config *config = &p->models[0].vit.vit.config;
     bang_transform transform = BANG_TRANSFORM_INIT;
-    bang_array images = {0};
     struct progress progress = {0};
     transform.size = config->image;
     transform.channels = config->channels;
     transform.crop = p->pictures.crop;
     scorer *scorers = calloc(p->count, sizeof *scorers);
     bang_occlusion_network *scored = calloc(p->count, sizeof *scored);
-    int64_t *labels = calloc(o->images + 1, sizeof *labels);
-    int rc = scorers && scored && labels ? 0 : bang_fail_memory(err);
-    if (rc == 0)
-        rc = read_pictures(&images, labels, o, &transform, (int)c->threads, err);
+    int rc = scorers && scored ? 0 : bang_fail_memory(err);
     for (size_t m = 0; rc == 0 && m < p->count; m++) {
         scorers[m].transform = transform;
         scorers[m].progress = &progress;
@@ -134,18 +150,14 @@ int occlude_vits(occlusion *o, cli *c, bang_error *err)
         rc = open_scorer(&scorers[m], &p->models[m].vit, (int)c->threads, err);
     }
     if (rc == 0) {
-        bang_occlusion_grid grid = {.rows = o->rows, .columns = o->columns};
-        progress.total = (uint64_t)o->images * p->count * (o->rows * o->columns + 1);
+        progress.total = (uint64_t)o->choice.count * p->count * (o->rows * o->columns + 1);
         cli_bar_start(&progress.bar, c, "pictures");
-        rc = bang_occlusion_run_networks(&o->result, scored, p->count, &images, labels, &grid,
-                                         cli_cancel(), err);
+        rc = occlude_all(o, &transform, (int)c->threads, scored, &progress, err);
         cli_bar_finish(&progress.bar);
     }
     for (size_t m = 0; scorers && m < p->count; m++)
         close_scorer(&scorers[m]);
     free(scorers);
     free(scored);
-    free(labels);
-    bang_array_release(&images);
     return rc;
 }

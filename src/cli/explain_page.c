@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bang/base/utf8.h"
 #include "bang/report/report.h"
 #include "bang/store/png.h"
 #include "explain.h"
@@ -16,9 +17,10 @@ static const char *method_text(const explain_request *r)
             "what speaks against the class is left out. It explains what the last block adds: a "
             "network that decides in an earlier one is better looked at with hirescam.",
         [BANG_HIRESCAM] =
-            "HiResCAM: what each patch holds at the first norm of every block times the gradient "
-            "of the class's output there, summed over blocks; what speaks against the class is "
-            "left out.",
+            "HiResCAM's weighting, summed over blocks: what each patch holds at the first norm of "
+            "a block times the gradient of the class's output there; what speaks against the class "
+            "is left out. HiResCAM (Draelos and Carin 2020) is of one layer; adding up all blocks "
+            "is ours.",
         [BANG_INPUT_GRADIENT] =
             "Input gradients: how fast the class's output changes with a pixel, the largest of "
             "its channels. Numbers are of the means over patches.",
@@ -34,10 +36,11 @@ static json_t *section(const explain_request *r, const char *key, const char *ti
 {
     json_t *models = json_array();
     for (size_t m = 0; m < r->from.count; m++)
-        json_array_append_new(models, json_string(r->from.models[m].path));
-    return json_pack("{ss ss ss ss s{ss so ss} s{} so}", "key", key, "experiment", "explain",
-                     "section", title, "version", BANG_VERSION, "options", "method", r->title,
-                     "models", models, "data", predict_source(&r->from), "result", "show", show);
+        json_array_append_new(models, bang_utf8_json(r->from.models[m].path));
+    return json_pack("{ss ss ss ss s{ss so so} s{} so}", "key", key, "experiment", "explain",
+                     "section", title, "version", BANG_VERSION, "options", "method", r->method,
+                     "models", explain_rows(models, r->from.count), "data",
+                     bang_utf8_json(predict_source(&r->from)), "result", "show", show);
 }
 
 static json_t *sheet_of(const explain_result *result, bang_error *err)
@@ -59,9 +62,10 @@ static json_t *sheet_of(const explain_result *result, bang_error *err)
                       result->shown, result->count, explain_what(r) ? " of " : "",
                       explain_what(r) ? explain_what(r) : "");
         if (!base64.failed && !note.failed)
-            entry = json_pack("{ss ss ss sf ss ss}", "kind", "picture", "title", title, "png",
+            entry = json_pack("{ss ss ss sf ss so}", "kind", "picture", "title", title, "png",
                               base64.data, "scale", 0.8, "alt",
-                              "pictures, each beside its maps by the models", "note", note.data);
+                              "pictures, each beside its maps by the models", "note",
+                              bang_utf8_json(note.data));
         if (!entry)
             bang_fail_memory(err);
     }
@@ -95,10 +99,11 @@ static json_t *predictions_of(const explain_result *result)
             json_array_append_new(row, json_string(class));
             json_array_append_new(row, bang_json_number(100 * e->confidence[i]));
         }
-        json_array_append_new(rows, row);
+        json_array_append_new(rows, explain_rows(row, 2 + 2 * result->model_count));
     }
     return json_pack("{ss ss so so so so}", "kind", "table", "title", "What the models say.",
-                     "columns", columns, "groups", groups, "decimals", decimals, "rows", rows);
+                     "columns", columns, "groups", groups, "decimals", decimals, "rows",
+                     explain_rows(rows, result->shown));
 }
 
 static json_t *spread_of(const explain_result *result)
@@ -133,12 +138,13 @@ static json_t *pairs_of(const explain_result *result)
                                                   bang_json_number(pair.correlation),
                                                   bang_json_number(100 * pair.overlap)));
         }
-    return json_pack("{ss ss s[ssss] s[nnii] so ss}", "kind", "table", "title",
-                     "How alike the maps are.", "columns", "model", "and", "correlation",
-                     "mass in common, %", "decimals", 2, 1, "rows", rows, "note",
-                     "Means over pictures, of one model's map of a picture with the other's. "
-                     "Mass in common: sum of min(a/sum a, b/sum b), 100 for equal maps. A dash: "
-                     "their patches are not the same, or all maps are zero.");
+    return json_pack(
+        "{ss ss s[ssss] s[nnii] so ss}", "kind", "table", "title", "How alike the maps are.",
+        "columns", "model", "and", "correlation", "mass in common, %", "decimals", 2, 1, "rows",
+        explain_rows(rows, result->model_count * (result->model_count - 1) / 2), "note",
+        "Means over pictures, of one model's map of a picture with the other's. "
+        "Mass in common: sum of min(a/sum a, b/sum b), 100 for equal maps. A dash: "
+        "their patches are not the same, or all maps are zero.");
 }
 
 int explain_write_page(const explain_result *result, bang_error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bang/base/file.h"
+#include "bang/base/utf8.h"
 #include "explain.h"
 
 double explain_mean(const double *values, size_t count, double *error)
@@ -55,19 +56,23 @@ int explain_is_right(const explain_result *result, size_t member, size_t picture
     return label < 0 ? -1 : result->members[member].predicted[picture] == (uint64_t)label;
 }
 
+const char *explain_class_name(const predict_request *p, size_t class)
+{
+    const char *name = predict_class_name(p, class);
+    int in_order = p->match == PREDICT_BY_ORDER && p->set.class_names && class < p->set.classes;
+    return name ? name : in_order ? p->set.class_names[class] : NULL;
+}
+
 void explain_class(char *out, size_t size, const explain_result *result, int64_t class)
 {
     const predict_request *p = &result->request->from;
-    const char *name = class >= 0 ? predict_class_name(p, (size_t) class) : NULL;
-    if (!name && class >= 0 && p->match == PREDICT_BY_ORDER && (size_t) class < p->set.classes)
-        name = p->set.class_names[class];
+    const char *name = class >= 0 ? explain_class_name(p, (size_t) class) : NULL;
     if (name)
-        snprintf(out, size, "%s", name);
+        bang_utf8_clip(out, size, name);
     else if (class >= 0)
         snprintf(out, size, "class %lld", (long long)class);
     else
         snprintf(out, size, "?");
-    bang_text_flatten(out);
 }
 
 void explain_name(char *out, size_t size, const explain_result *result, size_t picture)
@@ -77,10 +82,9 @@ void explain_name(char *out, size_t size, const explain_result *result, size_t p
     const char *path = set->paths ? set->paths[index] : NULL,
                *slash = path ? strrchr(path, '/') : NULL;
     if (path)
-        snprintf(out, size, "%s", slash ? slash + 1 : path);
+        bang_utf8_clip(out, size, slash ? slash + 1 : path);
     else
         snprintf(out, size, "picture %u", (unsigned)index);
-    bang_text_flatten(out);
 }
 
 static void add_field(bang_text *csv, const char *text)
@@ -95,33 +99,52 @@ static void add_field(bang_text *csv, const char *text)
     bang_text_add(csv, "\"");
 }
 
-int explain_write_csv(const explain_result *result, bang_error *err)
+/* The lines of picture i by model m. */
+static void add_map(bang_text *csv, const explain_result *result, size_t i, size_t m)
 {
     const explain_request *r = result->request;
-    bang_text csv = {0};
-    bang_text_add(&csv, "picture,file,label,model,class,predicted,confidence,row,column,value\n");
-    for (size_t i = 0; i < result->count; i++)
-        for (size_t m = 0; m < result->model_count; m++) {
-            const explain_member *e = &result->members[m];
-            uint32_t index = result->choice.index[i];
-            for (size_t t = 0; t < e->cells * e->cells; t++) {
-                bang_text_add(&csv, "%u,", (unsigned)index);
-                add_field(&csv, r->from.set.paths ? r->from.set.paths[index] : "");
-                if (explain_label(result, i) >= 0)
-                    bang_text_add(&csv, ",%lld,", (long long)explain_label(result, i));
-                else
-                    bang_text_add(&csv, ",,");
-                add_field(&csv, r->from.models[m].path);
-                if (r->kind == BANG_ROLLOUT)
-                    bang_text_add(&csv, ",");
-                else
-                    bang_text_add(&csv, ",%zu", e->explained[i]);
-                bang_text_add(&csv, ",%zu,%.17g,%zu,%zu,%.17g\n", e->predicted[i], e->confidence[i],
-                              t / e->cells, t % e->cells, e->patches[i * e->cells * e->cells + t]);
-            }
+    const explain_member *e = &result->members[m];
+    uint32_t index = result->choice.index[i];
+    for (size_t t = 0; t < e->cells * e->cells; t++) {
+        bang_text_add(csv, "%u,", (unsigned)index);
+        add_field(csv, r->from.set.paths ? r->from.set.paths[index] : "");
+        if (explain_label(result, i) >= 0)
+            bang_text_add(csv, ",%lld,", (long long)explain_label(result, i));
+        else
+            bang_text_add(csv, ",,");
+        add_field(csv, r->from.models[m].path);
+        if (r->kind == BANG_ROLLOUT)
+            bang_text_add(csv, ",");
+        else
+            bang_text_add(csv, ",%zu", e->explained[i]);
+        bang_text_add(csv, ",%zu,%.17g,%zu,%zu,%.17g\n", e->predicted[i], e->confidence[i],
+                      t / e->cells, t % e->cells, e->patches[i * e->cells * e->cells + t]);
+    }
+}
+
+int explain_write_csv(const explain_result *result, bang_error *err)
+{
+    static const char first[] =
+        "picture,file,label,model,class,predicted,confidence,row,column,value\n";
+    bang_file *file;
+    int rc = bang_file_begin(&file, result->request->output, err);
+    if (rc < 0)
+        return rc;
+    bang_file_write(file, first, sizeof first - 1);
+    /* a map at a time: all of them may be more text than there is memory */
+    for (size_t i = 0; rc == 0 && i < result->count; i++)
+        for (size_t m = 0; rc == 0 && m < result->model_count; m++) {
+            bang_text csv = {0};
+            add_map(&csv, result, i, m);
+            if (csv.failed)
+                rc = bang_fail_memory(err);
+            else
+                bang_file_write(file, csv.data, csv.size);
+            bang_text_release(&csv);
         }
-    int rc = csv.failed ? bang_fail_memory(err) : bang_file_put(r->output, csv.data, csv.size, err);
-    bang_text_release(&csv);
+    if (rc == 0)
+        return bang_file_commit(file, err);
+    bang_file_discard(file);
     return rc;
 }
 
@@ -145,22 +168,30 @@ static size_t zero_maps(const explain_result *result, size_t m)
     return zero;
 }
 
+json_t *explain_rows(json_t *rows, size_t count)
+{
+    if (json_array_size(rows) == count)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
 static json_t *models_json(const explain_result *result)
 {
     json_t *models = json_array();
     for (size_t m = 0; m < result->model_count; m++) {
         const explain_member *e = &result->members[m];
         json_array_append_new(
-            models,
-            json_pack("{ss s[II] so so so sI}", "name", result->request->from.models[m].path,
-                      "grid", (json_int_t)e->cells, (json_int_t)e->cells, "accuracy",
-                      bang_json_number(accuracy(result, m)), "confidence",
-                      bang_json_number(explain_mean(e->confidence, result->count, NULL)),
-                      "effective",
-                      bang_json_number(explain_mean(e->effective, result->count, NULL)), "zero",
-                      (json_int_t)zero_maps(result, m)));
+            models, json_pack("{so s[II] so so so sI}", "name",
+                              bang_utf8_json(result->request->from.models[m].path), "grid",
+                              (json_int_t)e->cells, (json_int_t)e->cells, "accuracy",
+                              bang_json_number(accuracy(result, m)), "confidence",
+                              bang_json_number(explain_mean(e->confidence, result->count, NULL)),
+                              "effective",
+                              bang_json_number(explain_mean(e->effective, result->count, NULL)),
+                              "zero", (json_int_t)zero_maps(result, m)));
     }
-    return models;
+    return explain_rows(models, result->model_count);
 }
 
 static json_t *pairs_json(const explain_result *result)
@@ -174,7 +205,7 @@ static json_t *pairs_json(const explain_result *result)
                                             "correlation", bang_json_number(pair.correlation),
                                             "overlap", bang_json_number(pair.overlap)));
         }
-    return pairs;
+    return explain_rows(pairs, result->model_count * (result->model_count - 1) / 2);
 }
 
 static json_t *picture_json(const explain_result *result, size_t i)
@@ -194,9 +225,9 @@ static json_t *picture_json(const explain_result *result, size_t i)
                                                 "effective", bang_json_number(e->effective[i])));
     }
     return json_pack("{sI so so so}", "index", (json_int_t)index, "file",
-                     r->from.set.paths ? json_string(r->from.set.paths[index]) : json_null(),
-                     "label", label < 0 ? json_null() : json_integer((json_int_t)label), "models",
-                     models);
+                     bang_utf8_json(r->from.set.paths ? r->from.set.paths[index] : NULL), "label",
+                     label < 0 ? json_null() : json_integer((json_int_t)label), "models",
+                     explain_rows(models, result->model_count));
 }
 
 static int print_json(const cli *c, const explain_result *result)
@@ -205,13 +236,13 @@ static int print_json(const cli *c, const explain_result *result)
     json_t *pictures = json_array();
     for (size_t i = 0; i < result->count; i++)
         json_array_append_new(pictures, picture_json(result, i));
-    return cli_print_json(c, json_pack("{ss ss sI sI sI so so so so so}", "method", r->title, "of",
-                                       explain_what(r), "images", (json_int_t)result->count,
-                                       "chosen_from", (json_int_t)result->choice.of, "skipped",
-                                       (json_int_t)result->skipped, "models", models_json(result),
-                                       "pairs", pairs_json(result), "pictures", pictures, "output",
-                                       r->output ? json_string(r->output) : json_null(), "html",
-                                       r->html ? json_string(r->html) : json_null()));
+    return cli_print_json(
+        c, json_pack("{ss so sI sI sI so so so so so}", "method", r->method, "of",
+                     bang_utf8_json(explain_what(r)), "images", (json_int_t)result->count,
+                     "chosen_from", (json_int_t)result->choice.of, "skipped",
+                     (json_int_t)result->skipped, "models", models_json(result), "pairs",
+                     pairs_json(result), "pictures", explain_rows(pictures, result->count),
+                     "output", bang_utf8_json(r->output), "html", bang_utf8_json(r->html)));
 }
 
 static void print_number(const char *format, int width, double value)
@@ -272,15 +303,20 @@ int explain_print(const cli *c, const explain_result *result)
         printf(" in group %s", r->group);
     if (result->skipped)
         printf(" (%zu could not be read)", result->skipped);
-    printf(", %s%s%s\n", r->title, explain_what(r) ? " of " : "",
-           explain_what(r) ? explain_what(r) : "");
+    printf(", %s%s", r->title, explain_what(r) ? " of " : "");
+    cli_print_clean(explain_what(r) ? explain_what(r) : "");
+    putchar('\n');
     print_models(result);
     print_pairs(result);
     if (r->output) {
-        printf("\n%s", r->output);
+        putchar('\n');
+        cli_print_clean(r->output);
         if (!r->csv && result->shown < result->count)
             printf(": the first %zu (--rows)", result->shown);
     }
-    printf("%s%s\n", r->html ? "\n" : "", r->html ? r->html : "");
+    if (r->html)
+        putchar('\n');
+    cli_print_clean(r->html ? r->html : "");
+    putchar('\n');
     return CLI_DONE;
 }

@@ -38,6 +38,30 @@ static void map_caption(char out[CAPTION], const explain_result *result, size_t 
              right >= 0 && other ? ", " : "", other ? "map of " : "", other ? explained : "");
 }
 
+int explain_sheet_fits(const explain_result *result, bang_error *err)
+{
+    size_t columns = 1 + result->model_count, count = result->shown * columns;
+    const double some = 0;
+    const uint8_t *picture = result->pictures;
+    bang_overlay_tile *tiles = calloc(count + 1, sizeof *tiles);
+    if (!tiles)
+        return bang_fail_memory(err);
+    for (size_t t = 0; t < count; t++)
+        tiles[t] = (bang_overlay_tile){picture, &some, 1, "two\nlines"};
+    const char *heading = "";
+    bang_overlay_sheet sheet = {.rows = result->shown,
+                                .columns = columns,
+                                .size = result->size,
+                                .channels = result->channels,
+                                .tiles = tiles,
+                                .headings = &heading};
+    bang_error why = {0};
+    size_t height, width;
+    int rc = bang_overlay_size(&height, &width, &sheet, &why);
+    free(tiles);
+    return rc < 0 ? bang_fail(err, why.code, "--rows: %s", why.message) : 0;
+}
+
 int explain_draw(bang_array *out, const explain_result *result, bang_error *err)
 {
     size_t columns = 1 + result->model_count, count = result->shown * columns;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "bang/base/utf8.h"
 #include "predict.h"
 
 static const char *match_name(predict_match match)
@@ -15,11 +16,6 @@ static const char *match_name(predict_match match)
     return names[match];
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
-}
-
 static json_t *top_json(const predict_request *r, const predict_result *result)
 {
     json_t *list = json_array();
@@ -29,10 +25,10 @@ static json_t *top_json(const predict_request *r, const predict_result *result)
         for (size_t k = 0; k < top->count; k++)
             json_array_append_new(
                 classes, json_pack("{sI so so}", "output", (json_int_t)top->column[k], "name",
-                                   text_or_null(predict_class_name(r, top->column[k])),
+                                   bang_utf8_json(predict_class_name(r, top->column[k])),
                                    "probability", bang_json_number(top->probability[k])));
         json_array_append_new(list,
-                              json_pack("{so so}", "file", json_string(r->set.paths[top->index]),
+                              json_pack("{so so}", "file", bang_utf8_json(r->set.paths[top->index]),
                                         "classes", classes));
     }
     return list;
@@ -46,11 +42,11 @@ static int print_json(const cli *c, const predict_request *r, const predict_resu
     json_t *out =
         json_pack("{sI sI so so ss so}", "n", (json_int_t)result->count, "classes",
                   (json_int_t)r->columns, "accuracy", bang_json_number(result->accuracy[r->count]),
-                  "models", models, "ensemble", r->ensemble, "output", text_or_null(r->output));
+                  "models", models, "ensemble", r->ensemble, "output", bang_utf8_json(r->output));
     json_object_set_new(out, "skipped", json_integer((json_int_t)result->skipped));
-    json_object_set_new(out, "labels", text_or_null(r->labels));
-    json_object_set_new(out, "map", text_or_null(r->has_map ? r->map.name : NULL));
-    json_object_set_new(out, "matched", text_or_null(match_name(r->match)));
+    json_object_set_new(out, "labels", bang_utf8_json(r->labels));
+    json_object_set_new(out, "map", bang_utf8_json(r->has_map ? r->map.name : NULL));
+    json_object_set_new(out, "matched", bang_utf8_json(match_name(r->match)));
     if (r->single)
         json_object_set_new(out, "top", top_json(r, result));
     return cli_print_json(c, out);

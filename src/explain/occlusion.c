@@ -250,6 +250,53 @@ int bang_occlusion_run_networks(bang_occlusion *out, const bang_occlusion_networ
     return run(out, &j, cancel, err);
 }
 
+static double count_images(const bang_occlusion *o)
+{
+    double count = 0;
+    for (size_t c = 0; c < o->classes; c++)
+        count += (double)o->images[c];
+    return count;
+}
+
+static int start_sum(bang_occlusion *sum, const bang_occlusion *like, bang_error *err)
+{
+    *sum =
+        (bang_occlusion){.members = like->members, .masks = like->masks, .classes = like->classes};
+    sum->images = calloc(sum->classes, sizeof *sum->images);
+    sum->change = calloc(sum->members * sum->masks * sum->classes, sizeof *sum->change);
+    sum->accuracy = calloc(sum->members * (sum->masks + 1), sizeof *sum->accuracy);
+    if (sum->images && sum->change && sum->accuracy)
+        return 0;
+    bang_occlusion_release(sum);
+    return bang_fail_memory(err);
+}
+
+int bang_occlusion_add(bang_occlusion *sum, const bang_occlusion *more, bang_error *err)
+{
+    int rc = sum->images ? 0 : start_sum(sum, more, err);
+    if (rc < 0)
+        return rc;
+    if (sum->members != more->members || sum->masks != more->masks || sum->classes != more->classes)
+        return bang_fail(err, BANG_EUSAGE,
+                         "occlusion: %zu members, %zu masks, %zu classes and %zu, %zu, %zu: they "
+                         "must agree",
+                         sum->members, sum->masks, sum->classes, more->members, more->masks,
+                         more->classes);
+    double before = count_images(sum), added = count_images(more);
+    for (size_t i = 0; i < sum->members * sum->masks * sum->classes; i++) {
+        double a = (double)sum->images[i % sum->classes],
+               b = (double)more->images[i % sum->classes];
+        if (b > 0)
+            sum->change[i] = (sum->change[i] * a + more->change[i] * b) / (a + b);
+    }
+    for (size_t i = 0; added > 0 && i < sum->members * (sum->masks + 1); i++)
+        sum->accuracy[i] = (round(sum->accuracy[i] * before) + round(more->accuracy[i] * added)) /
+                           (before + added);
+    for (size_t c = 0; c < sum->classes; c++)
+        sum->images[c] += more->images[c];
+    return 0;
+}
+
 void bang_occlusion_release(bang_occlusion *occlusion)
 {
     free(occlusion->images);

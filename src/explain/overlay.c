@@ -212,6 +212,16 @@ static int make_plan(plan *p, const bang_overlay_sheet *sheet, bang_error *err)
     return 0;
 }
 
+int bang_overlay_size(size_t *height, size_t *width, const bang_overlay_sheet *sheet,
+                      bang_error *err)
+{
+    plan p;
+    int rc = make_plan(&p, sheet, err);
+    *height = rc < 0 ? 0 : p.canvas.height;
+    *width = rc < 0 ? 0 : p.canvas.width;
+    return rc;
+}
+
 int bang_overlay_draw(bang_array *out, const bang_overlay_sheet *sheet, bang_error *err)
 {
     plan p;

@@ -46,7 +46,6 @@ void lab_command(bang_text *out, const char *experiment, const bang_lab_options 
 
 /* Parts of "show"; all references are stolen. */
 void lab_show_text(json_t *show, const char *text);
-void lab_show_verdict(json_t *show, const char *claim, const char *holds, const char *because);
 /* A verdict on one item of the paper ("Table 1", "Proposition 3", "Figure 5 (left)"), which the
  * overview of the report lists in the order of the records. */
 void lab_show_item(json_t *show, const char *item, const char *claim, const char *holds,

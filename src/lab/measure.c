@@ -116,12 +116,6 @@ void lab_show_text(json_t *show, const char *text)
     json_array_append_new(show, json_pack("{ss ss}", "kind", "text", "text", text));
 }
 
-void lab_show_verdict(json_t *show, const char *claim, const char *holds, const char *because)
-{
-    json_array_append_new(show, json_pack("{ss ss ss ss}", "kind", "verdict", "claim", claim,
-                                          "holds", holds, "because", because));
-}
-
 void lab_show_item(json_t *show, const char *item, const char *claim, const char *holds,
                    const char *because)
 {

@@ -227,11 +227,8 @@ void shift_show_claims(json_t *show, json_t *verdicts, const json_t *units, int 
             continue;
         const char *holds = shift_holds_names[shift_judge_claim(&because, units, claim)];
         const char *why = because.data ? because.data : "";
-        if (claim->item)
-            lab_show_item(show, claim->item, claim->claim, holds, why);
-        else
-            lab_show_verdict(show, claim->claim, holds, why);
-        json_array_append_new(verdicts, json_pack("{ss? ss ss ss}", "item", claim->item, "claim",
+        lab_show_item(show, claim->item, claim->claim, holds, why);
+        json_array_append_new(verdicts, json_pack("{ss ss ss ss}", "item", claim->item, "claim",
                                                   claim->claim, "holds", holds, "because", why));
         bang_text_release(&because);
     }

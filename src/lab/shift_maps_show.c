@@ -113,8 +113,9 @@ static void show_picture(json_t *show, const json_t *units)
                   "such that one gets wrong; first seed. A map shows the patches that speak for "
                   "the true digit; below it what this model predicts, with its confidence. Light "
                   "is much, each map on its own scale. Left Grad-CAM of the last block, as the "
-                  "paper; right HiResCAM of all blocks. Look whether PM's light patches are FM's, "
-                  "and whether the average's are more than either's."));
+                  "paper; right the weighting of HiResCAM, which is of one layer, summed over all "
+                  "blocks (ours). Look whether PM's light patches are FM's, and whether the "
+                  "average's are more than either's."));
 }
 
 static void show_table(json_t *show, const json_t *units)

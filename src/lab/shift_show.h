@@ -155,7 +155,7 @@ enum { SHIFT_AVERAGES, SHIFT_BANG, SHIFT_CALIBRATION, SHIFT_CURVE, SHIFT_CHAPTER
 typedef struct shift_claim {
     int chapter;
     int some;         /* it is enough that one part holds: intervals share the 5 % (Bonferroni) */
-    const char *item; /* of the paper; NULL: the paper does not claim it */
+    const char *item; /* of the paper, or SHIFT_BEYOND */
     const char *claim;
     size_t count;
     const shift_clause *parts;

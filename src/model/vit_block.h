@@ -64,7 +64,7 @@
                                         real *out);                                                \
     /* x_gradient (R, width): of out before, of x after. kept->inner is spoiled. Leaves in         \
      * pass->normed and pass->back (R, width) what norm1 puts out and its gradient. gradient may   \
-     * be NULL: then only x's is computed. */                                                               \
+     * be NULL: then only x's is computed. */                                                      \
     void bang_vit_block_backward_##suffix(const vit_pass_##suffix *pass, const bang_vit_block *at, \
                                           const real *parameters, real *gradient,                  \
                                           const vit_kept_##suffix *kept, real *x_gradient);        \

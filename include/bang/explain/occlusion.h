@@ -51,6 +51,9 @@ int bang_occlusion_run_networks(bang_occlusion *out, const bang_occlusion_networ
                                 size_t count, const bang_array *images, const int64_t *labels,
                                 const bang_occlusion_grid *grid, bang_cancel *cancel,
                                 bang_error *err);
+/* The result over the images of both, which are of the same networks and grid: for more images
+ * than fit into memory at once. sum may be empty ({0}). */
+int bang_occlusion_add(bang_occlusion *sum, const bang_occlusion *more, bang_error *err);
 void bang_occlusion_release(bang_occlusion *occlusion);
 
 /* The change over all images. */

@@ -31,6 +31,10 @@ typedef struct bang_overlay_sheet {
 
 /* out: (height, width, 3) u8, which the caller releases. */
 int bang_overlay_draw(bang_array *out, const bang_overlay_sheet *sheet, bang_error *err);
+/* How large that will be, in pixels; fails where drawing would. Of headings, captions and maps it
+ * matters only whether they are there, and of how many lines. */
+int bang_overlay_size(size_t *height, size_t *width, const bang_overlay_sheet *sheet,
+                      bang_error *err);
 /* The colour of a share of the scale, 0 to 1; NaN is drawn as 0. */
 void bang_overlay_color(uint8_t rgb[3], double share);
 /* A map (side, side) at a place of the picture, x and y from 0 to 1, linear between the middles

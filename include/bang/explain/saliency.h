@@ -16,7 +16,8 @@
  * then, as the mean over patches forgets which of them were attended to, the map is near chance
  * even where a network is always right (tests/test_explain_region.c has such a case). So also
  *
- * HiResCAM (Draelos and Carin 2020), each patch by its own gradient, of all blocks together:
+ * the weighting of HiResCAM (Draelos and Carin 2020), each patch by its own gradient. Theirs is of
+ * one layer; the sum over all blocks is ours:
  *
  *     map_t = sum_l max(0, sum_c A_ltc G_ltc)         A_l, G_l of block l.
  *
