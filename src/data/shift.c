@@ -124,7 +124,7 @@ static int choose(job *out, const bang_mnist *mnist, const bang_shift_options *o
         return bang_fail(err, BANG_EUSAGE, "split %s of kind %s: MNIST has too few digits for it",
                          splits[split], name);
     size_t count = options->count ? options->count : r.renderings;
-    if (count > r.renderings)
+    if (count > r.renderings && !options->spare) /* of few spare digits some come again */
         return bang_fail(err, BANG_EUSAGE,
                          "count %zu: the split %s of kind %s has %zu images at most", count,
                          splits[split], name, r.renderings);

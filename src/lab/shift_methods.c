@@ -114,7 +114,7 @@ shift_plan shift_plan_make(const bang_lab_options *options, const bang_mnist *mn
     for (int kind = BANG_SHIFT_ID; kind <= BANG_SHIFT_O; kind++)
         limit(&plan.test, mnist, (bang_shift_kind)kind, BANG_SHIFT_TEST);
     size_t spare = bang_shift_count(mnist, BANG_SHIFT_BROAD, BANG_SHIFT_TEST) / (SHIFT_SETS - 1);
-    limit_to(&plan.unlabelled, spare ? spare : 1); /* too few are refused when they are made */
+    limit_to(&plan.unlabelled, spare ? spare : 1);
     return plan;
 }
 
