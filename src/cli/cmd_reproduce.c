@@ -120,19 +120,37 @@ static int write_tables(const char *folder, bang_error *err)
     return rc;
 }
 
+/* A name beside the records that no earlier run has taken: results.old.jsonl, then .old-2, ... */
+static int find_aside(char *name, size_t size, char **path, const char *folder, bang_error *err)
+{
+    struct stat there;
+    for (int i = 1;; i++) {
+        if (i == 1)
+            snprintf(name, size, "results.old.jsonl");
+        else
+            snprintf(name, size, "results.old-%d.jsonl", i);
+        *path = bang_path_join(folder, name);
+        if (!*path)
+            return bang_fail_memory(err);
+        if (lstat(*path, &there) < 0)
+            return 0;
+        free(*path);
+    }
+}
+
 /* A fresh run starts with no records. Those of an earlier one are set aside, in
  * case --resume was forgotten; its report goes, as it would contradict them. */
 static int set_records_aside(const cli *c, const char *folder, bang_error *err)
 {
+    char name[40], *aside = NULL;
     char *path = bang_path_join(folder, "results.jsonl");
-    char *aside = bang_path_join(folder, "results.old.jsonl");
     char *report = bang_path_join(folder, "report.html");
-    int rc = path && aside && report ? 0 : bang_fail_memory(err);
+    int rc =
+        path && report ? find_aside(name, sizeof name, &aside, folder, err) : bang_fail_memory(err);
     if (rc == 0 && rename(path, aside) == 0) {
         unlink(report);
         if (!c->quiet)
-            fprintf(stderr, "bang reproduce: %s: earlier records are now results.old.jsonl\n",
-                    folder);
+            fprintf(stderr, "bang reproduce: %s: earlier records are now %s\n", folder, name);
     } else if (rc == 0 && errno != ENOENT) {
         rc = bang_fail(err, BANG_EIO, "%s: cannot be replaced: %s", path, strerror(errno));
     }
@@ -205,6 +223,27 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     return rc;
 }
 
+/* What an interrupted run leaves behind, models of the lab included. */
+static void print_kept(const char *folder)
+{
+    json_t *records = NULL;
+    bang_error err = {0};
+    char *models = bang_path_join(folder, "models");
+    struct stat there;
+    size_t count = bang_record_read(&records, folder, &err) == 0 ? json_array_size(records) : 0;
+    int any = models && stat(models, &there) == 0;
+    if (count || any)
+        fprintf(stderr, "bang reproduce: %zu record%s%s kept: go on with --resume\n", count,
+                count == 1 ? "" : "s",
+                any          ? " and the models so far are"
+                : count == 1 ? " is"
+                             : " are");
+    else
+        fprintf(stderr, "bang reproduce: nothing was finished yet\n");
+    json_decref(records);
+    free(models);
+}
+
 int cmd_reproduce(int argc, char **argv)
 {
     request r = {.seeds = NOT_GIVEN, .models = NOT_GIVEN};
@@ -242,7 +281,7 @@ int cmd_reproduce(int argc, char **argv)
         json_t *results = json_object();
         status = run_experiments(results, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
         if (status == CLI_INTERRUPTED)
-            fprintf(stderr, "bang reproduce: what is done is kept: go on with --resume\n");
+            print_kept(r.output);
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_incref(results));
         json_decref(results);

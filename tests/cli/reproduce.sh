@@ -18,3 +18,6 @@ run report
 run report nowhere -o x.html
 run report run
 ls
+# records of earlier runs are set aside, none over another
+for _ in 1 2 3; do run reproduce theory -o again; done
+ls again | grep jsonl
