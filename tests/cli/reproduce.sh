@@ -19,5 +19,5 @@ run report nowhere -o x.html
 run report run
 ls
 # records of earlier runs are set aside, none over another
-for _ in 1 2 3; do run reproduce theory -o again; done
-ls again | grep jsonl
+for _ in 1 2 3; do run reproduce theory -o anew; done
+ls anew/*.jsonl
