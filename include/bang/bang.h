@@ -18,6 +18,7 @@
 #include "bang/base/process.h"
 #include "bang/base/progress.h"
 #include "bang/base/random.h"
+#include "bang/base/rank.h"
 #include "bang/base/record.h"
 #include "bang/base/text.h"
 #include "bang/base/thread.h"
