@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 {
     /* A limit on the size of files is then an error of writing like any other. */
     signal(SIGXFSZ, SIG_IGN);
-    bang_json_watch();
+    bang_memory_watch();
+    cli_catch();
     int status = cli_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
         fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");

@@ -8,6 +8,7 @@
 int train_hold(bang_lock **out, const train_request *r, bang_error *err)
 {
     *out = NULL;
+    cli_cancel();  /* so that it is given back */
     if (!r->state) /* the output is no regular file */
         return 0;
     char *path = bang_path_hidden(r->state, ".bang-lock");
