@@ -134,7 +134,7 @@ void cli_problem(cli *c, const char *format, ...)
 int cli_usage_failed(cli *c)
 {
     if (c->problems.size)
-        fputs(c->problems.data, stderr);
+        cli_put_clean(stderr, c->problems.data);
     return c->problems.size > 0;
 }
 
@@ -144,7 +144,7 @@ int cli_fail(const cli *c, const bang_error *err)
         fprintf(stderr, "bang %s: interrupted\n", c->command);
         return CLI_INTERRUPTED;
     }
-    fprintf(stderr, "bang %s: %s\n", c->command, err->message);
+    cli_say("bang %s: %s\n", c->command, err->message);
     return err->code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
