@@ -37,15 +37,16 @@ double ranks_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A sixteenth of the time waited so far, from 10 microseconds to a millisecond: what is soon done
- * is soon seen, and who waits long costs nothing. */
+/* A sixteenth of the time waited so far: what is soon done is soon seen, and who waits long costs
+ * nothing. At least 10 microseconds, at most a millisecond, a fifth of that while data may be on
+ * the way. */
 void ranks_nap(double *since)
 {
     double now = ranks_seconds();
     if (*since == 0)
         *since = now;
-    double nap = (now - *since) / 16;
-    nap = nap < 1e-5 ? 1e-5 : nap > 1e-3 ? 1e-3 : nap;
+    double waited = now - *since, nap = waited / 16, most = waited < .1 ? 2e-4 : 1e-3;
+    nap = nap < 1e-5 ? 1e-5 : nap > most ? most : nap;
     nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * nap)}, NULL);
 }
 
@@ -138,14 +139,30 @@ int ranks_trouble(bang_ranks *ranks, double since, bang_error *err)
     return rc;
 }
 
+/* MPI moves bytes only while it is asked. A question that took it long has moved some, and there
+ * may be more of them: it is asked again at once, but not without end. */
+static int test(bang_ranks *ranks, MPI_Request *request, int *done)
+{
+    enum { AGAIN = 16 };
+    static const double moved = 5e-6; /* seconds */
+    int result = MPI_SUCCESS;
+    *done = 0;
+    for (int i = 0; i < AGAIN && result == MPI_SUCCESS && !*done; i++) {
+        double begin = ranks_seconds();
+        ranks_lock(ranks);
+        result = MPI_Test(request, done, MPI_STATUS_IGNORE);
+        ranks_unlock(ranks);
+        if (ranks_seconds() - begin < moved)
+            break;
+    }
+    return result;
+}
+
 int ranks_wait(bang_ranks *ranks, MPI_Request *request, bang_error *err)
 {
     double since = 0;
     for (;;) {
-        int done = 0;
-        ranks_lock(ranks);
-        int result = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        ranks_unlock(ranks);
+        int done, result = test(ranks, request, &done);
         int rc = ranks_check(result, "exchange between ranks", err);
         if (rc == 0 && done)
             return 0;
