@@ -77,7 +77,7 @@ struct bang_ranks {
     MPI_Request *telling; /* (count) */
     int failed_rank;      /* lowest that failed by itself, or -1 */
     bang_error failure;   /* what it said */
-    int misses;           /* this rank gave up because another one is gone */
+    int follows, misses;  /* this rank gave up because another one failed, or is gone */
     int finished;
 
     /* the carrier: a thread for what is under way while others compute */

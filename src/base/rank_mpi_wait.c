@@ -125,6 +125,7 @@ int ranks_trouble(bang_ranks *ranks, double since, bang_error *err)
     ranks_lock(ranks);
     listen(ranks);
     if (ranks->failed_rank >= 0) {
+        ranks->follows = 1;
         rc = bang_fail(err, ranks->failure.code, "%s", ranks->failure.message);
     } else if (bang_cancelled(ranks->cancel)) {
         rc = bang_fail(err, BANG_ECANCELLED, "stopped on request");
@@ -255,7 +256,7 @@ static ranks_end own_end(bang_ranks *ranks, bang_error *failed)
 {
     listen(ranks);
     int gone = find_gone(ranks);
-    if (ranks->failed_rank >= 0 && ranks->failed_rank != ranks->rank)
+    if (ranks->follows)
         return RANKS_FOLLOWS;
     if (gone < 0 || (failed->code != BANG_ECANCELLED && !ranks->misses))
         return RANKS_FAILED;
