@@ -247,8 +247,12 @@ int train_run(cli *c, train_request *r)
         status = cli_fail(c, &err);
     } else if (!cli_usage_failed(c)) {
         train_state_notes(c, r);
-        rc = work(&j, &err);
-        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.saved, r->options.steps)
+        bang_lock *lock;
+        rc = train_hold(&lock, c, r, &err);
+        if (rc == 0)
+            rc = work(&j, &err);
+        bang_lock_give(lock);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);
     }

@@ -187,8 +187,12 @@ int train_vit(cli *c, train_request *r)
         status = vit_print_finished(&j);
     } else if (status == CLI_DONE) {
         train_state_notes(c, r);
-        int rc = vit_work(&j, &err);
-        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
+        bang_lock *lock;
+        int rc = train_hold(&lock, c, r, &err);
+        if (rc == 0)
+            rc = vit_work(&j, &err);
+        bang_lock_give(lock);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
         if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved && cli_speaks())
