@@ -57,6 +57,8 @@ int train_vit(cli *c, train_request *r);
 void train_state_notes(const cli *c, const train_request *r);
 /* Says that the work was interrupted and how it goes on; saved: step of the state, 0: none. */
 int train_interrupted(const cli *c, uint64_t saved, uint64_t steps);
+/* Says how a training that has failed goes on, if something of it is saved. */
+void train_failed(const cli *c, const train_request *r, uint64_t saved);
 /* "3000 steps of 64 rows ..., rate 0.001 cosine, ..." as one line. */
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps);
 
