@@ -16,7 +16,7 @@ enum { BUFFER_SIZE = 64 * 1024 };
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
-    char *target; /* with links resolved */
+    char *target; /* what is replaced */
     char *part;   /* NULL when the target is written directly */
     int descriptor;
     int failure; /* errno of the first write that failed */
@@ -116,6 +116,25 @@ static int open_part(bang_file *file, bang_error *err)
                      file->path);
 }
 
+/* What an existing path leads to, if that lies in the folder where path stands; else path itself:
+ * a link to another place is replaced, not followed. The caller frees it; NULL with errno. */
+static char *target_of(const char *path)
+{
+    size_t length = folder_length(path);
+    char *named = length ? strndup(path, length) : strdup(".");
+    char *folder = named ? realpath(named, NULL) : NULL, *real = realpath(path, NULL);
+    length = folder && folder[1] ? strlen(folder) : 0; /* the root ends in its slash */
+    int same = folder && real && strncmp(real, folder, length) == 0 && real[length] == '/' &&
+               !strchr(real + length + 1, '/');
+    if (folder && real && !same) {
+        free(real);
+        real = strdup(path);
+    }
+    free(named);
+    free(folder);
+    return real;
+}
+
 /* Fills everything but path; on failure the caller frees what is there. */
 static int open_target(bang_file *file, bang_error *err)
 {
@@ -140,7 +159,7 @@ static int open_target(bang_file *file, bang_error *err)
         file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
-    file->target = exists ? realpath(path, NULL) : strdup(path);
+    file->target = exists ? target_of(path) : strdup(path);
     if (!file->target)
         return exists && errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno))
                                          : bang_fail_memory(err);

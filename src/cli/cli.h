@@ -11,6 +11,7 @@
 #define BANG_CLI_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bang/base/error.h"
 #include "bang/base/json.h"
@@ -117,8 +118,13 @@ int cli_columns(void);
 /* 1 if the locale of the environment is one of UTF-8. */
 int cli_is_utf8(void);
 
-/* Names come from files: what could steer a terminal is printed as '?'. */
+/* Names come from files: what could steer a terminal is printed as '?', and so is what is no
+ * UTF-8. */
 void cli_print_clean(const char *s);
+/* The same for lines, to stdout or stderr. */
+void cli_put_clean(FILE *to, const char *lines);
+/* A remark on stderr, clean. */
+void cli_say(const char *format, ...) BANG_PRINTF(1, 2);
 /* The same in so many columns: a long name loses its beginning, which tells less than its end. */
 void cli_print_name(const char *name, size_t width);
 /* Characters of UTF-8. */

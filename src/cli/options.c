@@ -141,7 +141,7 @@ int cli_usage_failed(cli *c)
     bang_fail(&err, BANG_EUSAGE, "%.*s", (int)strcspn(c->problems.data, "\n") - (int)skip,
               c->problems.data + skip);
     if (cli_agree(&err))
-        fputs(c->problems.data, stderr);
+        cli_put_clean(stderr, c->problems.data);
     return 1;
 }
 
@@ -154,7 +154,7 @@ int cli_fail(const cli *c, const bang_error *err)
 {
     bang_error agreed = *err;
     if (cli_agree(&agreed))
-        fprintf(stderr, "bang %s: %s\n", c->command,
+        cli_say("bang %s: %s\n", c->command,
                 agreed.code == BANG_ECANCELLED ? "interrupted" : agreed.message);
     return cli_status(agreed.code);
 }

@@ -12,7 +12,7 @@ int cli_ranks_open(int shared)
     if (!bang_ranks_launched())
         return CLI_DONE;
     if (bang_ranks_open(&ranks, cli_cancel(), &err) < 0) {
-        fprintf(stderr, "bang: %s\n", err.message);
+        cli_say("bang: %s\n", err.message);
         return CLI_FAILED;
     }
     sharing = shared;
@@ -64,7 +64,7 @@ int cli_ranks_close(int status)
     int rc = bang_ranks_finish(ranks, NULL, &err);
     if (rc < 0 && status == CLI_DONE) {
         if (cli_speaks())
-            fprintf(stderr, "bang: %s\n", err.message);
+            cli_say("bang: %s\n", err.message);
         status = cli_status(rc);
     }
     bang_ranks_close(ranks, NULL, &err);

@@ -364,10 +364,9 @@ int train_interrupted(const cli *c, uint64_t saved, uint64_t steps)
     int speaks = cli_agree(&err);
     const char *why = err.code == BANG_ECANCELLED ? "interrupted" : err.message;
     if (speaks && saved == 0)
-        fprintf(stderr, "bang %s: %s\n", c->command, why);
+        cli_say("bang %s: %s\n", c->command, why);
     else if (speaks)
-        fprintf(stderr,
-                "bang %s: %s: step %llu of %llu is saved: go on with the same command and "
+        cli_say("bang %s: %s: step %llu of %llu is saved: go on with the same command and "
                 "--resume\n",
                 c->command, why, (unsigned long long)saved, (unsigned long long)steps);
     return cli_status(err.code);

@@ -57,8 +57,8 @@ static void on_bad(void *context, const char *message)
     vit_job *j = context;
     if (j->c->quiet)
         return;
-    fprintf(stderr, "%sbang %s: left out: %s\n", j->bar.active ? "\r\033[K" : "", j->c->command,
-            message);
+    fputs(j->bar.active ? "\r\033[K" : "", stderr);
+    cli_say("bang %s: left out: %s\n", j->c->command, message);
 }
 
 /* Steps count pictures in one bar from the beginning to the end; passes over a whole set have
