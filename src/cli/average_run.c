@@ -101,8 +101,7 @@ static void print_scales(const bang_average_result *result)
     for (size_t i = 0; i < result->scale_count; i++) {
         const bang_average_scale *s = &result->scales[i];
         printf("%12.6g %12.6g %10.6g  ", s->norm, s->change, s->scale);
-        for (const char *at = s->layer ? s->layer : "the model"; *at; at++)
-            putchar((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
+        cli_print_clean(s->layer ? s->layer : "the model");
         printf(s->input > 1 || result->scales[result->scale_count - 1].input > 1 ? " (input %zu)\n"
                                                                                  : "\n",
                s->input + 1);
@@ -132,7 +131,7 @@ static void print_plan(const average_request *r, const bang_average *average, co
     printf("writes  %s\n\n", bytes_text(text, (double)result.bytes));
     bang_average_describe(&lines, average);
     if (lines.data)
-        fputs(lines.data, stdout);
+        cli_put_clean(stdout, lines.data);
     bang_text_release(&lines);
 }
 

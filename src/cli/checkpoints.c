@@ -44,7 +44,7 @@ void checkpoints_notes(const cli *c, const checkpoints *list)
         return;
     for (size_t i = 0; i < list->count; i++)
         for (size_t k = 0; k < json_array_size(list->items[i]->notes); k++)
-            fprintf(stderr, "bang %s: note: %s: %s\n", c->command, list->paths[i],
+            cli_say("bang %s: note: %s: %s\n", c->command, list->paths[i],
                     json_string_value(json_array_get(list->items[i]->notes, k)));
 }
 
@@ -77,6 +77,6 @@ void print_lines(const cli *c, const char *kind, const char *lines)
 {
     for (size_t size; *lines; lines += size + (lines[size] == '\n')) {
         size = strcspn(lines, "\n");
-        fprintf(stderr, "bang %s: %s%.*s\n", c->command, kind, (int)size, lines);
+        cli_say("bang %s: %s%.*s\n", c->command, kind, (int)size, lines);
     }
 }
