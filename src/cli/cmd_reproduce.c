@@ -280,7 +280,8 @@ int cmd_reproduce(int argc, char **argv)
         bang_error err = {0};
         json_t *results = json_object();
         status = run_experiments(results, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
-        if (status == CLI_INTERRUPTED)
+        int cut = status == CLI_INTERRUPTED || (status == CLI_FAILED && c.ranks);
+        if (cut && cli_speaks())
             print_kept(r.output);
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_incref(results));

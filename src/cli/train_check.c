@@ -360,14 +360,16 @@ void train_state_notes(const cli *c, const train_request *r)
 
 int train_interrupted(const cli *c, uint64_t saved, uint64_t steps)
 {
-    if (saved == 0)
-        fprintf(stderr, "bang %s: interrupted\n", c->command);
-    else
-        fprintf(stderr,
-                "bang %s: interrupted: step %llu of %llu is saved: go on with the same command and "
+    bang_error err = {.code = BANG_ECANCELLED};
+    int speaks = cli_agree(&err);
+    const char *why = err.code == BANG_ECANCELLED ? "interrupted" : err.message;
+    if (speaks && saved == 0)
+        cli_say("bang %s: %s\n", c->command, why);
+    else if (speaks)
+        cli_say("bang %s: %s: step %llu of %llu is saved: go on with the same command and "
                 "--resume\n",
-                c->command, (unsigned long long)saved, (unsigned long long)steps);
-    return CLI_INTERRUPTED;
+                c->command, why, (unsigned long long)saved, (unsigned long long)steps);
+    return cli_status(err.code);
 }
 
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps)

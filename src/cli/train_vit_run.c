@@ -175,7 +175,7 @@ int train_vit(cli *c, train_request *r)
         status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
-        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved)
+        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved && cli_speaks())
             fprintf(stderr,
                     "bang %s: step %llu of %llu is saved: when the cause is mended, or with "
                     "--on-bad-image skip, go on with the same command and --resume\n",
