@@ -12,7 +12,10 @@
 
 #include "base/os.h"
 
-enum { BUFFER_SIZE = 64 * 1024 };
+enum {
+    BUFFER_SIZE = 64 * 1024,
+    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
+};
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
@@ -297,8 +300,9 @@ int bang_file_put(const char *path, const void *data, size_t size, bang_error *e
     return bang_file_commit(file, err);
 }
 
-/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
+ * errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
 {
     size_t capacity = expected + 2; /* one to see the end, one for the terminator */
     for (;;) {
@@ -316,8 +320,8 @@ static int read_all(char **data, size_t *size, int descriptor, size_t expected)
             }
             *size += n > 0 ? (size_t)n : 0;
         }
-        if (capacity > SIZE_MAX / 2)
-            return ENOMEM;
+        if (capacity > most)
+            return EFBIG;
         capacity = capacity < 4096 ? 8192 : capacity * 2;
     }
 }
@@ -336,7 +340,8 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
         why = EFBIG;
     if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size);
+        why = read_all(out, size, fd, (size_t)status.st_size,
+                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
     close(fd);
     if (!why)
         return 0;
