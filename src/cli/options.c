@@ -298,6 +298,21 @@ void cli_print_help(const char *command, const char *operands, const char *summa
     printf("\nExample:\n%s", example);
 }
 
+/* JSON leaves DEL and U+0080 to U+009F as they are, which a terminal may obey. */
+static void put_json(const char *line)
+{
+    for (const unsigned char *s = (const unsigned char *)line; *s; s++) {
+        int wide = s[0] == 0xC2 && s[1] >= 0x80 && s[1] < 0xA0;
+        if (!wide && *s != 0x7F) {
+            putchar(*s);
+            continue;
+        }
+        s += wide;
+        printf("\\u%04x", *s);
+    }
+    putchar('\n');
+}
+
 int cli_print_json(const cli *c, json_t *value)
 {
     char *line = bang_json_line(value);
@@ -306,7 +321,7 @@ int cli_print_json(const cli *c, json_t *value)
         fprintf(stderr, "bang %s: out of memory\n", c->command);
         return CLI_FAILED;
     }
-    puts(line); /* main looks whether it arrived */
+    put_json(line); /* main looks whether it arrived */
     free(line);
     return CLI_DONE;
 }
