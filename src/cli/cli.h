@@ -6,6 +6,9 @@
  * cli_usage_failed then ends it before any work:
  *
  *     if (cli_usage_failed(cli)) return CLI_USAGE;
+ *
+ * What the command line alone tells ends with CLI_USAGE; what only files tell, such as a model
+ * and data that do not fit together, is collected in the same way and ends with CLI_FAILED.
  */
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
@@ -40,6 +43,8 @@ typedef struct cli {
     int64_t seed, threads;
     const char **operands; /* (operand_count) what is no option, borrowed */
     size_t operand_count;
+    int argc;
+    char **argv; /* (argc) as typed, borrowed */
 } cli;
 
 /* Every command has these; they follow its own in help. */
@@ -61,6 +66,9 @@ char *cli_with_alpha(const char *name, const char *alpha);
 
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
+
+/* What was typed, as a shell reads it again: "bang train --data 'my photos' ...". */
+void cli_add_command(bang_text *out, const cli *c);
 
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
