@@ -39,17 +39,12 @@ bench:
 	@$(call BUILD,release,--target all benches)
 	@for bench in build/bench/*; do echo "== $${bench##*/}"; "$$bench" || exit 1; done
 
-# Each target gets FUZZ_SECONDS; what it finds worth keeping stays in build/fuzz.
+# Each target gets FUZZ_SECONDS; what it finds worth keeping stays in build/fuzz/found.
 fuzz:
 	@tools/install-packages fuzz
 	@$(call CONFIGURE,fuzz)
 	@$(call BUILD,fuzz)
-	@for target in build/fuzz/tests/fuzz_*; do \
-	    name=$${target##*/fuzz_}; found=build/fuzz/found/$$name; known=tests/fuzz/corpus/$$name; \
-	    mkdir -p "$$found"; [ -d "$$known" ] || known=; \
-	    "$$target" -max_total_time=$(FUZZ_SECONDS) -artifact_prefix="$$found-" "$$found" $$known \
-	        || exit 1; \
-	done
+	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
 
 install:
 	@tools/install-packages build

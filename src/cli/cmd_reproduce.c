@@ -1,13 +1,12 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
+#include "bang/base/lock.h"
 #include "bang/base/record.h"
 #include "bang/lab/lab.h"
 #include "bang/report/figure.h"
@@ -161,21 +160,16 @@ static int set_records_aside(const cli *c, const char *folder, bang_error *err)
 }
 
 /* Two runs into one folder would mix their records: the second is refused. */
-static int lock_folder(int *lock, const char *path, const char *folder, bang_error *err)
+static int lock_folder(bang_lock **lock, const char *folder, bang_error *err)
 {
-    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*lock < 0)
-        return bang_fail(err, BANG_EIO, "%s: cannot be written: %s", folder, strerror(errno));
-    /* A lock on a file that its holder has just removed holds nothing. */
-    struct stat ours, there;
-    if (flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &ours) == 0 &&
-        stat(path, &there) == 0 && ours.st_ino == there.st_ino)
-        return 0;
-    close(*lock);
-    *lock = -1;
-    return bang_fail(err, BANG_EIO,
-                     "%s: another run is writing here: wait for its end or take another folder",
-                     folder);
+    char *path = bang_path_join(folder, ".bang-lock");
+    int rc = path ? bang_lock_take(lock, path, err) : bang_fail_memory(err);
+    free(path);
+    return rc <= 0 ? rc
+                   : bang_fail(err, BANG_EIO,
+                               "%s: another run is writing here: wait for its end or take another "
+                               "folder",
+                               folder);
 }
 
 static int run_experiments(json_t *results, cli *c, const request *r, bang_error *err)
@@ -191,10 +185,10 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     options.protocol = r->protocol;
     options.seeds = r->seeds == NOT_GIVEN ? 0 : (size_t)r->seeds;
     options.models = r->models == NOT_GIVEN ? 0 : (size_t)r->models;
-    int lock = -1, rc = bang_folder_create(r->output, err);
-    char *lock_path = bang_path_join(r->output, ".reproduce.lock");
+    bang_lock *lock = NULL;
+    int rc = bang_folder_create(r->output, err);
     if (rc == 0)
-        rc = lock_path ? lock_folder(&lock, lock_path, r->output, err) : bang_fail_memory(err);
+        rc = lock_folder(&lock, r->output, err);
     if (rc == 0 && !r->resume)
         rc = set_records_aside(c, r->output, err);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
@@ -215,11 +209,9 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     if (rc == 0 && !c->quiet && !c->json)
         printf("%s\n", report);
     free(report);
-    if (lock >= 0) { /* removed while it is held, so that nobody else's goes */
-        unlink(lock_path);
-        close(lock);
-    }
-    free(lock_path);
+    if (rc == 0)
+        bang_folder_sweep(r->output);
+    bang_lock_give(lock);
     return rc;
 }
 
@@ -280,7 +272,8 @@ int cmd_reproduce(int argc, char **argv)
         bang_error err = {0};
         json_t *results = json_object();
         status = run_experiments(results, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
-        if (status == CLI_INTERRUPTED)
+        int cut = status == CLI_INTERRUPTED || (status == CLI_FAILED && c.ranks);
+        if (cut && cli_speaks())
             print_kept(r.output);
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_incref(results));

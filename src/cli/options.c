@@ -22,7 +22,7 @@ static void common_options(cli_option out[COMMON + 1], cli *c)
 
 int cli_init(cli *c, const char *command, int argc)
 {
-    *c = (cli){.command = command, .seed = 1};
+    *c = (cli){.command = command, .seed = 1, .quiet = !cli_speaks(), .ranks = cli_ranks()};
     c->operands = calloc((size_t)argc + 1, sizeof *c->operands);
     return c->operands ? 0 : -1;
 }
@@ -133,19 +133,30 @@ void cli_problem(cli *c, const char *format, ...)
 
 int cli_usage_failed(cli *c)
 {
-    if (c->problems.size)
-        fputs(c->problems.data, stderr);
-    return c->problems.size > 0;
+    bang_error err = {0};
+    if (!c->problems.size)
+        return 0;
+    /* for ranks that have none: "bang COMMAND: " is not part of it */
+    size_t skip = strlen("bang : ") + strlen(c->command);
+    bang_fail(&err, BANG_EUSAGE, "%.*s", (int)strcspn(c->problems.data, "\n") - (int)skip,
+              c->problems.data + skip);
+    if (cli_agree(&err))
+        cli_put_clean(stderr, c->problems.data);
+    return 1;
+}
+
+int cli_status(int code)
+{
+    return code == BANG_ECANCELLED ? CLI_INTERRUPTED : code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
 int cli_fail(const cli *c, const bang_error *err)
 {
-    if (err->code == BANG_ECANCELLED) {
-        fprintf(stderr, "bang %s: interrupted\n", c->command);
-        return CLI_INTERRUPTED;
-    }
-    fprintf(stderr, "bang %s: %s\n", c->command, err->message);
-    return err->code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
+    bang_error agreed = *err;
+    if (cli_agree(&agreed))
+        cli_say("bang %s: %s\n", c->command,
+                agreed.code == BANG_ECANCELLED ? "interrupted" : agreed.message);
+    return cli_status(agreed.code);
 }
 
 /* Edits (insert, delete, replace) that turn a into b. */
@@ -278,6 +289,7 @@ void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
         cli_problem(c, "--threads %lld: must be 0 (all cores) to 4096", (long long)c->threads);
     if (c->seed < 0)
         cli_problem(c, "--seed %lld: must not be negative", (long long)c->seed);
+    cli_ranks_note(c);
 }
 
 static void print_options(const cli_option *options)

@@ -15,10 +15,10 @@ static void note(const vit_job *j, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "bang %s: note: ", j->c->command);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    cli_say("bang %s: note: %s\n", j->c->command, text);
 }
 
 /* Numbers of one input as pictures have them; 0 where they have their own sizes. */

@@ -18,7 +18,8 @@
 typedef struct bang_file bang_file;
 
 /* Opens path for writing. An existing target that is no regular file (a pipe,
- * /dev/stdout) is written directly; a link stays and what it names is replaced.
+ * /dev/stdout) is written directly; a link to a file in the same folder stays and what it
+ * names is replaced; a link to anywhere else is itself replaced, and never followed.
  * Fails when another live process writes the same path. The caller ends with
  * commit or discard. */
 int bang_file_begin(bang_file **out, const char *path, bang_error *err);
@@ -40,11 +41,20 @@ void bang_file_discard(bang_file *file);
 /* begin, write, commit. */
 int bang_file_put(const char *path, const void *data, size_t size, bang_error *err);
 
+/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all that lie in a
+ * folder; those of runs that are alive stay. For who is done with an output and need not have
+ * written all that an earlier run began. */
+void bang_file_sweep(const char *path);
+void bang_folder_sweep(const char *path);
+
 /* Whole content, terminated by a 0 that size does not count; the caller frees. */
 int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
 
 /* Creates the folder and its parents; one that exists is fine. */
 int bang_folder_create(const char *path, bang_error *err);
+/* The same for path, which is a folder in or below top, as this is written: what is a link on the
+ * way from top, and might lead elsewhere, is refused. */
+int bang_folder_create_below(const char *top, const char *path, bang_error *err);
 
 /* Removes a folder with all that is in it, links not followed; one that is not
  * there is fine, a file or a link in its place is an error. */
@@ -60,5 +70,7 @@ char *bang_path_join(const char *folder, const char *name);
 /* name as a file that stands at path means it: in the same folder, unless it begins at the
  * root; the caller frees; NULL when memory is out. */
 char *bang_path_beside(const char *path, const char *name);
+/* folder/NAME -> folder/.NAME and suffix; the caller frees; NULL when memory is out. */
+char *bang_path_hidden(const char *path, const char *suffix);
 
 #endif

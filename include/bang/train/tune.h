@@ -10,6 +10,12 @@
  * gradients, in their order, makes the step. So memory does not grow with the
  * batch, nothing waits within a step, and the same options with the same number of threads
  * give the same bits, however often the run was stopped and resumed.
+ *
+ * Ranks (options.train.ranks) share every batch, as train.h says. A rank reads and computes its
+ * share, and with Mixup reads the partners of it; gradients are summed over ranks while the way
+ * back goes on, layer by layer. Evaluations and features are shared out likewise. All ranks
+ * are given the same options, data and network, which is checked; that their weights stay
+ * the same is checked whenever the state is saved, and at the end.
  */
 #ifndef BANG_TRAIN_TUNE_H
 #define BANG_TRAIN_TUNE_H
@@ -80,7 +86,10 @@ int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_i
                   const bang_tune_options *options, bang_tune_result *result, bang_error *err);
 
 /* What bang_tune_vit would do, as a digest: options, data and model as they are before it. Runs
- * of the same digest end with the same weights (of files the names count, not the pixels). */
+ * of the same digest end with the same weights (of files the names count, not the pixels); those
+ * of several ranks up to the order of sums, as the number of ranks and threads is left out
+ * there. It is too with options->threads BANG_TUNE_ANY_THREADS. */
+enum { BANG_TUNE_ANY_THREADS = -1 };
 int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const bang_images *images,
                      const bang_images *validation, const bang_tune_options *options,
                      bang_error *err);
