@@ -84,12 +84,10 @@ static void choose_experiments(cli *c, request *r)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
 }
 
-static int write_csv(const char *folder, const char *key, size_t index, const json_t *entry,
-                     bang_error *err)
+static int write_csv(const char *folder, const char *file, const json_t *entry, bang_error *err)
 {
     bang_text name = {0}, csv = {0};
-    bang_text_add(&name, "%s/", folder);
-    bang_figure_file(&name, key, index);
+    bang_text_add(&name, "%s/%s", folder, file);
     int rc = name.failed ? bang_fail_memory(err) : bang_figure_csv(&csv, entry, err);
     if (rc == 0)
         rc = bang_file_put(name.data, csv.data, csv.size, err);
@@ -106,14 +104,16 @@ static int write_tables(const char *folder, bang_error *err)
     int rc = bang_record_read(&records, folder, err);
     json_array_foreach(records, i, record)
     {
-        const char *key = json_string_value(json_object_get(record, "key"));
-        size_t written = 0;
+        json_t *files = bang_figure_files(record);
+        if (rc == 0 && !files)
+            rc = bang_fail_memory(err);
         json_array_foreach(json_object_get(record, "show"), k, entry)
         {
-            if (rc < 0 || !key || !bang_figure_has_numbers(entry))
-                continue;
-            rc = write_csv(folder, key, written++, entry, err);
+            const char *file = json_string_value(json_array_get(files, k));
+            if (rc == 0 && file)
+                rc = write_csv(folder, file, entry, err);
         }
+        json_decref(files);
     }
     json_decref(records);
     return rc;

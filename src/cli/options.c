@@ -222,8 +222,29 @@ static void take_value(cli *c, const cli_option *option, const char *value)
                     err.message);
 }
 
+void cli_add_command(bang_text *out, const cli *c)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:=%+@^-";
+    bang_text_add(out, "bang");
+    for (int i = 1; i < c->argc; i++) {
+        const char *s = c->argv[i];
+        bang_text_add(out, " ");
+        if (*s && s[strspn(s, plain)] == '\0') {
+            bang_text_add(out, "%s", s);
+            continue;
+        }
+        bang_text_add(out, "'");
+        for (; *s; s++)
+            bang_text_add(out, *s == '\'' ? "'\\''" : "%c", *s);
+        bang_text_add(out, "'");
+    }
+}
+
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
 {
+    c->argc = argc;
+    c->argv = argv;
     cli_option common[COMMON + 1];
     common_options(common, c);
     for (int i = first; i < argc; i++) {

@@ -179,7 +179,7 @@ int train_vit(cli *c, train_request *r)
     j.log.path = j.first ? r->log : NULL;
     int status = vit_prepare(&j);
     if (status == CLI_DONE && cli_usage_failed(c))
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     int finished = status == CLI_DONE ? vit_is_finished(&j, &err) : 0;
     if (finished < 0) {
         status = cli_fail(c, &err);
