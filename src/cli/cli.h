@@ -41,6 +41,7 @@ typedef struct cli_option {
 typedef struct cli {
     const char *command;
     bang_text problems; /* one line each */
+    int starved;        /* memory was out while options were read */
     int json, quiet, help;
     int64_t seed, threads; /* threads: of this process */
     bang_ranks *ranks;     /* NULL: this process is alone; borrowed */
@@ -94,6 +95,13 @@ void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
 
 /* An output file that is named for another format is a problem. */
 void cli_check_output(cli *c, const char *path, const char *end);
+
+/* Memory is out before the work: it fails, and not for its usage. */
+void cli_starve(cli *c);
+/* A problem was told that is no wrong usage: the system refused something. */
+void cli_refuse(void);
+/* The exit status of the process, given that of a command. */
+int cli_final_status(int status);
 
 /* Prints the collected problems; 1 if there were any. */
 int cli_usage_failed(cli *c);
