@@ -12,11 +12,14 @@
 
 #include "base/os.h"
 
-enum { BUFFER_SIZE = 64 * 1024 };
+enum {
+    BUFFER_SIZE = 64 * 1024,
+    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
+};
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
-    char *target; /* with links resolved */
+    char *target; /* what is replaced */
     char *part;   /* NULL when the target is written directly */
     int descriptor;
     int failure; /* errno of the first write that failed */
@@ -102,6 +105,25 @@ static int open_part(bang_file *file, bang_error *err)
     }
 }
 
+/* What an existing path leads to, if that lies in the folder where path stands; else path itself:
+ * a link to another place is replaced, not followed. The caller frees it; NULL with errno. */
+static char *target_of(const char *path)
+{
+    size_t length = folder_length(path);
+    char *named = length ? strndup(path, length) : strdup(".");
+    char *folder = named ? realpath(named, NULL) : NULL, *real = realpath(path, NULL);
+    length = folder && folder[1] ? strlen(folder) : 0; /* the root ends in its slash */
+    int same = folder && real && strncmp(real, folder, length) == 0 && real[length] == '/' &&
+               !strchr(real + length + 1, '/');
+    if (folder && real && !same) {
+        free(real);
+        real = strdup(path);
+    }
+    free(named);
+    free(folder);
+    return real;
+}
+
 /* Fills everything but path; on failure the caller frees what is there. */
 static int open_target(bang_file *file, bang_error *err)
 {
@@ -126,7 +148,7 @@ static int open_target(bang_file *file, bang_error *err)
         file->descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CLOEXEC));
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
-    file->target = exists ? realpath(path, NULL) : strdup(path);
+    file->target = exists ? target_of(path) : strdup(path);
     if (!file->target)
         return exists && errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno))
                                          : bang_fail_memory(err);
@@ -277,7 +299,7 @@ static void remove_if_left(const char *part)
 
 void bang_file_sweep(const char *path)
 {
-    char *target = realpath(path, NULL);
+    char *target = target_of(path);
     char *part = bang_path_hidden(target ? target : path, part_suffix);
     if (part)
         remove_if_left(part);
@@ -303,8 +325,9 @@ void bang_folder_sweep(const char *path)
         closedir(folder);
 }
 
-/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
+ * errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
 {
     size_t capacity = expected + 2; /* one to see the end, one for the terminator */
     for (;;) {
@@ -322,8 +345,8 @@ static int read_all(char **data, size_t *size, int descriptor, size_t expected)
             }
             *size += n > 0 ? (size_t)n : 0;
         }
-        if (capacity > SIZE_MAX / 2)
-            return ENOMEM;
+        if (capacity > most)
+            return EFBIG;
         capacity = capacity < 4096 ? 8192 : capacity * 2;
     }
 }
@@ -342,7 +365,8 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
         why = EFBIG;
     if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size);
+        why = read_all(out, size, fd, (size_t)status.st_size,
+                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
     close(fd);
     if (!why)
         return 0;

@@ -45,6 +45,30 @@ int bang_folder_create(const char *path, bang_error *err)
                : 0;
 }
 
+int bang_folder_create_below(const char *top, const char *path, bang_error *err)
+{
+    char *copy = strdup(path);
+    size_t from = strlen(top);
+    struct stat status;
+    int rc = copy ? bang_folder_create(top, err) : bang_fail_memory(err);
+    for (size_t end = from + 1; rc == 0 && strlen(path) > from; end++) {
+        if (path[end] && path[end] != '/')
+            continue;
+        copy[end] = '\0';
+        int why = make_folder(copy);
+        if (why)
+            rc = bang_fail(err, BANG_EIO, "%s: %s: cannot make this folder", copy, strerror(why));
+        else if (lstat(copy, &status) == 0 && S_ISLNK(status.st_mode))
+            rc = bang_fail(err, BANG_EIO, "%s: is a link, which outputs do not follow: remove it",
+                           copy);
+        if (!path[end])
+            break;
+        copy[end] = '/';
+    }
+    free(copy);
+    return rc;
+}
+
 static int remove_entry(int folder, const char *name, int attempts, bang_error *err);
 
 /* Empties a folder that is open; the descriptor is used up. */

@@ -88,8 +88,14 @@ int bang_record_append(const char *folder, const json_t *record, bang_error *err
     code = bang_folder_create(folder, err);
     if (code < 0)
         goto done;
-    descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    code = descriptor < 0 ? io_failure(path, err) : append_line(descriptor, path, &line, err);
+    /* What lies in the folder must not lead elsewhere, nor make this wait. */
+    descriptor = (int)TEMP_FAILURE_RETRY(
+        open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    if (descriptor < 0 && errno == ELOOP)
+        code =
+            bang_fail(err, BANG_EIO, "%s: is a link, which records do not follow: remove it", path);
+    else
+        code = descriptor < 0 ? io_failure(path, err) : append_line(descriptor, path, &line, err);
 done:
     if (descriptor >= 0)
         close(descriptor);

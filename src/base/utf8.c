@@ -6,9 +6,7 @@
 
 #include "bang/base/text.h"
 
-/* Bytes of the character that s begins with; 0 if that is none: a byte that begins nothing, one
- * of too few, longer than need be, a surrogate or beyond the last. */
-static size_t character(const char *s)
+size_t bang_utf8_character(const char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s;
@@ -29,7 +27,7 @@ static size_t character(const char *s)
 void bang_utf8_mend(char *s)
 {
     while (*s) {
-        size_t size = character(s);
+        size_t size = bang_utf8_character(s);
         if (size == 0)
             *s = '?';
         s += size ? size : 1;
@@ -45,7 +43,7 @@ void bang_utf8_clip(char *out, size_t size, const char *s)
         size_t end = 0, next = 0; /* of the last character that fits */
         while (next < size) {
             end = next;
-            next += character(s + next) ? character(s + next) : 1;
+            next += bang_utf8_character(s + next) ? bang_utf8_character(s + next) : 1;
         }
         length = end;
     }

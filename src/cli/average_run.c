@@ -17,7 +17,7 @@ int average_once(cli *c, const bang_average_options *options, int writes, bang_s
     stream->progress = &bar.progress;
     int code = bang_average_plan(&average, options, stream, &err);
     for (size_t k = 0; code == 0 && options->folder && k < options->output_count; k++)
-        code = output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
+        code = bang_output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
     if (code == 0 && writes)
         code = bang_average_run(average, stream, &err);
     cli_bar_finish(&bar);
@@ -101,8 +101,7 @@ static void print_scales(const bang_average_result *result)
     for (size_t i = 0; i < result->scale_count; i++) {
         const bang_average_scale *s = &result->scales[i];
         printf("%12.6g %12.6g %10.6g  ", s->norm, s->change, s->scale);
-        for (const char *at = s->layer ? s->layer : "the model"; *at; at++)
-            putchar((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at);
+        cli_print_clean(s->layer ? s->layer : "the model");
         printf(s->input > 1 || result->scales[result->scale_count - 1].input > 1 ? " (input %zu)\n"
                                                                                  : "\n",
                s->input + 1);
@@ -132,7 +131,7 @@ static void print_plan(const average_request *r, const bang_average *average, co
     printf("writes  %s\n\n", bytes_text(text, (double)result.bytes));
     bang_average_describe(&lines, average);
     if (lines.data)
-        fputs(lines.data, stdout);
+        cli_put_clean(stdout, lines.data);
     bang_text_release(&lines);
 }
 
@@ -185,7 +184,7 @@ int average_go(cli *c, average_request *r)
     r->options.input_count = r->inputs.count;
     r->options.base = r->base.items[0];
     r->options.fishers = (const bang_checkpoint *const *)r->fishers.items;
-    r->options.folder = output_is_folder(r->paths[0], r->inputs.items[0]);
+    r->options.folder = bang_output_is_folder(r->paths[0], r->inputs.items[0]);
     bang_stream stream = BANG_STREAM_INIT;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;

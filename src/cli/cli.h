@@ -6,15 +6,20 @@
  * cli_usage_failed then ends it before any work:
  *
  *     if (cli_usage_failed(cli)) return CLI_USAGE;
+ *
+ * What the command line alone tells ends with CLI_USAGE; what only files tell, such as a model
+ * and data that do not fit together, is collected in the same way and ends with CLI_FAILED.
  */
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bang/base/error.h"
 #include "bang/base/json.h"
 #include "bang/base/progress.h"
+#include "bang/base/rank.h"
 #include "bang/base/text.h"
 #include "bang/base/thread.h"
 
@@ -38,10 +43,29 @@ typedef struct cli {
     bang_text problems; /* one line each */
     int starved;        /* memory was out while options were read */
     int json, quiet, help;
-    int64_t seed, threads;
+    int64_t seed, threads; /* threads: of this process */
+    bang_ranks *ranks;     /* NULL: this process is alone; borrowed */
     const char **operands; /* (operand_count) what is no option, borrowed */
     size_t operand_count;
+    int argc;
+    char **argv; /* (argc) as typed, borrowed */
 } cli;
+
+/* Under mpirun a command is run by every rank. main opens the ranks before it and closes them after
+ * it. Rank 0 alone has a standard output, and all but rank 0 are quiet; a failure is printed once,
+ * by cli_fail, whichever rank it happened on. shared is 0 for a command that knows nothing of
+ * ranks: its rank 0 works, the others wait for it to end. Both return an exit status. */
+int cli_ranks_open(int shared);
+int cli_ranks_close(int status);
+/* Those that share the work of this command; NULL: there are none. */
+bang_ranks *cli_ranks(void);
+/* What ranks mean for options that were read: threads that are not given, a remark. */
+void cli_ranks_note(cli *c);
+/* Agrees with the other ranks on what went wrong: *err becomes that. 1 if this process is the one
+ * to say so. */
+int cli_agree(bang_error *err);
+/* 1 if this process is the one that talks to people. */
+int cli_speaks(void);
 
 /* Every command has these; they follow its own in help. */
 int cli_init(cli *c, const char *command, int argc);
@@ -63,6 +87,9 @@ char *cli_with_alpha(const char *name, const char *alpha);
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 
+/* What was typed, as a shell reads it again: "bang train --data 'my photos' ...". */
+void cli_add_command(bang_text *out, const cli *c);
+
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
 
@@ -74,13 +101,14 @@ void cli_starve(cli *c);
 /* A problem was told that is no wrong usage: the system refused something. */
 void cli_refuse(void);
 /* The exit status of the process, given that of a command. */
-int cli_status(int status);
+int cli_final_status(int status);
 
 /* Prints the collected problems; 1 if there were any. */
 int cli_usage_failed(cli *c);
 
 /* Prints one failure of the work and returns the exit status it deserves. */
 int cli_fail(const cli *c, const bang_error *err);
+int cli_status(int code); /* of an error */
 
 void cli_print_help(const char *command, const char *operands, const char *summary,
                     const cli_option *options, const char *example);
@@ -106,8 +134,13 @@ int cli_columns(void);
 /* 1 if the locale of the environment is one of UTF-8. */
 int cli_is_utf8(void);
 
-/* Names come from files: what could steer a terminal is printed as '?'. */
+/* Names come from files: what could steer a terminal is printed as '?', and so is what is no
+ * UTF-8. */
 void cli_print_clean(const char *s);
+/* The same for lines, to stdout or stderr. */
+void cli_put_clean(FILE *to, const char *lines);
+/* A remark on stderr, clean. */
+void cli_say(const char *format, ...) BANG_PRINTF(1, 2);
 /* The same in so many columns: a long name loses its beginning, which tells less than its end. */
 void cli_print_name(const char *name, size_t width);
 /* Characters of UTF-8. */

@@ -60,7 +60,7 @@ static int plan(request *r, bang_text *problems, bang_error *err)
         return bang_fail_memory(err);
     options.shard_size = r->shard_size;
     options.metadata = r->plan->metadata;
-    options.folder = output_is_folder(r->output, r->checkpoint);
+    options.folder = bang_output_is_folder(r->output, r->checkpoint);
     rc = bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
     const bang_checkpoint *const input[] = {r->checkpoint};
     if (rc == 0)
@@ -68,7 +68,7 @@ static int plan(request *r, bang_text *problems, bang_error *err)
     if (rc == 0 && problems->size > 0)
         rc = bang_fail(err, BANG_EDATA, "the output cannot be written");
     if (rc == 0 && options.folder)
-        rc = output_copy_others(r->target, r->checkpoint, err);
+        rc = bang_output_copy_others(r->target, r->checkpoint, err);
     return rc;
 }
 
@@ -99,8 +99,7 @@ static uint64_t warn_overflows(const cli *c, const request *r)
         const bang_conversion_tensor *t = &r->plan->tensors[i];
         all += t->overflows;
         if (t->overflows && tensors++ < NAMED)
-            fprintf(stderr,
-                    "bang %s: warning: %s: %" PRIu64 " of its numbers %s too large for %s and "
+            cli_say("bang %s: warning: %s: %" PRIu64 " of its numbers %s too large for %s and "
                     "became infinite\n",
                     c->command, t->name, t->overflows, t->overflows == 1 ? "is" : "are",
                     bang_dtype_name(t->dtype));
@@ -130,8 +129,11 @@ static int print_json(const cli *c, const request *r, uint64_t overflows)
 
 static void print_notes(const json_t *notes)
 {
-    for (size_t i = 0; i < json_array_size(notes); i++)
-        printf("note: %s\n", json_string_value(json_array_get(notes, i)));
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        fputs("note: ", stdout);
+        cli_print_clean(json_string_value(json_array_get(notes, i)));
+        putchar('\n');
+    }
 }
 
 static void print_text(const request *r)
@@ -149,9 +151,12 @@ static void print_text(const request *r)
     print_notes(p->notes);
     for (size_t i = 0; r->dry_run && i < p->count; i++) {
         const bang_conversion_tensor *t = &p->tensors[i];
-        printf("  %s", t->name);
-        for (size_t k = 0; k < t->part_count; k++)
-            printf("%s%s", k ? " + " : " <- ", t->parts[k]->name);
+        fputs("  ", stdout);
+        cli_print_clean(t->name);
+        for (size_t k = 0; k < t->part_count; k++) {
+            fputs(k ? " + " : " <- ", stdout);
+            cli_print_clean(t->parts[k]->name);
+        }
         putchar('\n');
     }
     for (size_t i = 0; i < bang_output_file_count(r->target); i++)

@@ -142,12 +142,10 @@ static const char *with_commas(char out[32], uint64_t number)
     return out;
 }
 
-/* What comes from a file must not steer the terminal. */
 static void print_safe(const char *text, int width)
 {
-    int size = 0;
-    for (; *text; text++, size++)
-        putchar((unsigned char)*text < 32 || *text == 127 ? '?' : *text);
+    int size = (int)strnlen(text, 1000);
+    cli_print_clean(text);
     printf("%*s", width > size ? width - size : 0, "");
 }
 

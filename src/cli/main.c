@@ -7,22 +7,23 @@
 static const struct {
     const char *name, *summary;
     int (*run)(int argc, char **argv);
+    int shared; /* its work is split over ranks */
 } commands[] = {
-    {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory},
-    {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate},
-    {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data},
-    {"train", "train a network on a data set", cmd_train},
-    {"zeroshot", "a classification head from class names, by a CLIP's text tower", cmd_zeroshot},
-    {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict},
-    {"average", "combine checkpoints of any architecture into a more robust one", cmd_average},
+    {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory, 0},
+    {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate, 1},
+    {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data, 0},
+    {"train", "train a network on a data set", cmd_train, 1},
+    {"zeroshot", "a classification head from class names, by a CLIP's text tower", cmd_zeroshot, 0},
+    {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict, 1},
+    {"average", "combine checkpoints of any architecture into a more robust one", cmd_average, 0},
     {"diagnose", "why an average helps, from logits: groups, calibration, margins, intervals",
-     cmd_diagnose},
-    {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff},
-    {"inspect", "what a checkpoint holds: layout, tensors, statistics", cmd_inspect},
-    {"convert", "a checkpoint in another layout, number type or format", cmd_convert},
-    {"explain", "which parts of an image networks use", cmd_explain},
-    {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce},
-    {"report", "an HTML report from the records of a run", cmd_report},
+     cmd_diagnose, 0},
+    {"diff", "how far two checkpoints are apart, layer by layer", cmd_diff, 0},
+    {"inspect", "what a checkpoint holds: layout, tensors, statistics", cmd_inspect, 0},
+    {"convert", "a checkpoint in another layout, number type or format", cmd_convert, 0},
+    {"explain", "which parts of an image networks use", cmd_explain, 0},
+    {"reproduce", "the paper's tables and figures, measured beside printed", cmd_reproduce, 1},
+    {"report", "an HTML report from the records of a run", cmd_report, 0},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 
@@ -35,6 +36,14 @@ static void print_help(void)
         printf("  %-12s %s\n", commands[i].name, commands[i].summary);
     puts("\nbang COMMAND --help tells more. Exit status: 0 done, 1 the work failed,\n"
          "2 wrong usage, 130 interrupted.");
+}
+
+static size_t find(const char *name)
+{
+    size_t i = 0;
+    while (i < command_count && strcmp(name, commands[i].name) != 0)
+        i++;
+    return i;
 }
 
 static int run(int argc, char **argv)
@@ -52,10 +61,11 @@ static int run(int argc, char **argv)
         puts("bang " BANG_VERSION);
         return CLI_DONE;
     }
-    for (size_t i = 0; i < command_count; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc, argv);
-    fprintf(stderr, "bang: %.80s: no such command: see bang --help\n", argv[1]);
+    const size_t i = find(argv[1]);
+    if (i < command_count)
+        return commands[i].run(argc, argv);
+    if (cli_speaks())
+        fprintf(stderr, "bang: %.80s: no such command: see bang --help\n", argv[1]);
     return CLI_USAGE;
 }
 
@@ -67,10 +77,14 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     bang_memory_watch();
     cli_catch();
-    int status = cli_status(run(argc, argv));
+    const size_t command = argc > 1 ? find(argv[1]) : command_count;
+    const int shared = command < command_count && commands[command].shared;
+    int status = cli_ranks_open(shared);
+    if (status == CLI_DONE && (shared || cli_speaks()))
+        status = cli_final_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
         fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");
-        return CLI_FAILED;
+        status = CLI_FAILED;
     }
-    return status;
+    return cli_ranks_close(status);
 }

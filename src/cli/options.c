@@ -29,7 +29,7 @@ void cli_refuse(void)
     refused = 1;
 }
 
-int cli_status(int status)
+int cli_final_status(int status)
 {
     int lacking = starved || bang_memory_refused();
     if (status == CLI_DONE && lacking)
@@ -41,7 +41,7 @@ int cli_status(int status)
 
 int cli_init(cli *c, const char *command, int argc)
 {
-    *c = (cli){.command = command, .seed = 1};
+    *c = (cli){.command = command, .seed = 1, .quiet = !cli_speaks(), .ranks = cli_ranks()};
     c->operands = calloc((size_t)argc + 1, sizeof *c->operands);
     if (c->operands)
         return 0;
@@ -163,24 +163,38 @@ void cli_problem(cli *c, const char *format, ...)
 
 int cli_usage_failed(cli *c)
 {
+    bang_error err = {0};
     if (c->problems.failed)
         cli_starve(c);
-    if (c->starved)
-        fprintf(stderr, "bang %s: out of memory: try a smaller case or fewer threads\n",
-                c->command);
-    else if (c->problems.size)
-        fputs(c->problems.data, stderr);
-    return c->starved || c->problems.size > 0;
+    if (c->starved) {
+        bang_fail(&err, BANG_EMEMORY, "out of memory: try a smaller case or fewer threads");
+        if (cli_agree(&err))
+            cli_say("bang %s: %s\n", c->command, err.message);
+        return 1;
+    }
+    if (!c->problems.size)
+        return 0;
+    /* for ranks that have none: "bang COMMAND: " is not part of it */
+    size_t skip = strlen("bang : ") + strlen(c->command);
+    bang_fail(&err, BANG_EUSAGE, "%.*s", (int)strcspn(c->problems.data, "\n") - (int)skip,
+              c->problems.data + skip);
+    if (cli_agree(&err))
+        cli_put_clean(stderr, c->problems.data);
+    return 1;
+}
+
+int cli_status(int code)
+{
+    return code == BANG_ECANCELLED ? CLI_INTERRUPTED : code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
 int cli_fail(const cli *c, const bang_error *err)
 {
-    if (err->code == BANG_ECANCELLED) {
-        fprintf(stderr, "bang %s: interrupted\n", c->command);
-        return CLI_INTERRUPTED;
-    }
-    fprintf(stderr, "bang %s: %s\n", c->command, err->message);
-    return err->code == BANG_EUSAGE ? CLI_USAGE : CLI_FAILED;
+    bang_error agreed = *err;
+    if (cli_agree(&agreed))
+        cli_say("bang %s: %s\n", c->command,
+                agreed.code == BANG_ECANCELLED ? "interrupted" : agreed.message);
+    return cli_status(agreed.code);
 }
 
 /* Edits (insert, delete, replace) that turn a into b. */
@@ -249,8 +263,29 @@ static void take_value(cli *c, const cli_option *option, const char *value)
                     err.message);
 }
 
+void cli_add_command(bang_text *out, const cli *c)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:=%+@^-";
+    bang_text_add(out, "bang");
+    for (int i = 1; i < c->argc; i++) {
+        const char *s = c->argv[i];
+        bang_text_add(out, " ");
+        if (*s && s[strspn(s, plain)] == '\0') {
+            bang_text_add(out, "%s", s);
+            continue;
+        }
+        bang_text_add(out, "'");
+        for (; *s; s++)
+            bang_text_add(out, *s == '\'' ? "'\\''" : "%c", *s);
+        bang_text_add(out, "'");
+    }
+}
+
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
 {
+    c->argc = argc;
+    c->argv = argv;
     cli_option common[COMMON + 1];
     common_options(common, c);
     for (int i = first; i < argc; i++) {
@@ -295,6 +330,7 @@ void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
         cli_problem(c, "--threads %lld: must be 0 (all cores) to 4096", (long long)c->threads);
     if (c->seed < 0)
         cli_problem(c, "--seed %lld: must not be negative", (long long)c->seed);
+    cli_ranks_note(c);
 }
 
 static void print_options(const cli_option *options)
@@ -324,6 +360,21 @@ void cli_print_help(const char *command, const char *operands, const char *summa
     printf("\nExample:\n%s", example);
 }
 
+/* JSON leaves DEL and U+0080 to U+009F as they are, which a terminal may obey. */
+static void put_json(const char *line)
+{
+    for (const unsigned char *s = (const unsigned char *)line; *s; s++) {
+        int wide = s[0] == 0xC2 && s[1] >= 0x80 && s[1] < 0xA0;
+        if (!wide && *s != 0x7F) {
+            putchar(*s);
+            continue;
+        }
+        s += wide;
+        printf("\\u%04x", *s);
+    }
+    putchar('\n');
+}
+
 int cli_print_json(const cli *c, json_t *value)
 {
     char *line = bang_json_line(value);
@@ -332,7 +383,7 @@ int cli_print_json(const cli *c, json_t *value)
         fprintf(stderr, "bang %s: out of memory\n", c->command);
         return CLI_FAILED;
     }
-    puts(line); /* main looks whether it arrived */
+    put_json(line); /* main looks whether it arrived */
     free(line);
     return CLI_DONE;
 }

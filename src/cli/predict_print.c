@@ -56,14 +56,17 @@ static void print_top(const predict_request *r, const predict_result *result)
 {
     for (size_t i = 0; i < result->count; i++) {
         const predict_top *top = &result->top[i];
-        printf("%s%s\n", i ? "\n" : "", r->set.paths[top->index]);
+        fputs(i ? "\n" : "", stdout);
+        cli_print_clean(r->set.paths[top->index]);
+        putchar('\n');
         for (size_t k = 0; k < top->count; k++) {
             const char *name = predict_class_name(r, top->column[k]);
             printf("%8.2f %%  ", 100 * top->probability[k]);
             if (name)
-                printf("%s\n", name);
+                cli_print_clean(name);
             else
-                printf("class %zu\n", top->column[k]);
+                printf("class %zu", top->column[k]);
+            putchar('\n');
         }
     }
 }

@@ -98,8 +98,7 @@ void prompts_notes(const cli *c, const prompts *p)
     twin *sorted = c->quiet || c->json ? NULL : sort_classes(p);
     for (size_t i = 1; sorted && i < p->class_count; i++)
         if (strcmp(sorted[i - 1].class, sorted[i].class) == 0)
-            fprintf(stderr,
-                    "bang %s: note: lines %zu and %zu of the classes are both \"%s\": a data set "
+            cli_say("bang %s: note: lines %zu and %zu of the classes are both \"%s\": a data set "
                     "cannot tell them apart\n",
                     c->command, sorted[i - 1].line + 1, sorted[i].line + 1, sorted[i].class);
     free(sorted);

@@ -1,5 +1,6 @@
 /* Names of any kind, progress bars and signals. */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bang/base/utf8.h"
 #include "cli.h"
 
 static bang_cancel cancel;
@@ -75,18 +77,40 @@ size_t cli_characters(const char *s)
     return n;
 }
 
+/* Controls are below blank, DEL, and U+0080 to U+009F, which begin with C2 in UTF-8. Bytes that
+ * are no UTF-8 might be such a control to a terminal of another kind. */
+static void put_clean(FILE *to, const char *s, int lines)
+{
+    for (size_t size; *s; s += size) {
+        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        size = bang_utf8_character(s);
+        int control = c < 0x20 || c == 0x7F || (c == 0xC2 && next < 0xA0);
+        if (size > 0 && (!control || (lines && c == '\n')))
+            fwrite(s, 1, size, to);
+        else
+            putc('?', to);
+        size = size ? size : 1;
+    }
+}
+
 void cli_print_clean(const char *s)
 {
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-        if (c == 0xC2 && next >= 0x80 && next < 0xA0)
-            s++;
-        else if (c >= 0x20 && c != 0x7F) {
-            putchar(c);
-            continue;
-        }
-        putchar('?');
-    }
+    put_clean(stdout, s, 0);
+}
+
+void cli_put_clean(FILE *to, const char *lines)
+{
+    put_clean(to, lines, 1);
+}
+
+void cli_say(const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put_clean(stderr, text, 1);
 }
 
 void cli_print_name(const char *name, size_t width)

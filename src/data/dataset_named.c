@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bang/base/text.h"
+#include "bang/base/utf8.h"
 #include "bang/data/color.h"
 #include "bang/data/shift.h"
 #include "data/dataset.h"
@@ -128,11 +129,14 @@ static int parse_name(request *r, const char *source, bang_error *err)
     while (which < SETS &&
            (strlen(sets[which].name) != length || memcmp(sets[which].name, source, length) != 0))
         which++;
-    if (which == SETS)
+    if (which == SETS) {
+        char shown[300];
+        bang_utf8_clip(shown, sizeof shown, source);
         return bang_fail(err, BANG_EIO,
-                         "%.300s: is no folder and no data set: give a folder, mnist, "
+                         "%s: is no folder and no data set: give a folder, mnist, "
                          "fashion-mnist, multicolor, singlecolor or shift",
-                         source);
+                         shown);
+    }
     *r = (request){
         .which = which, .color = BANG_COLOR_OPTIONS_INIT, .shift = BANG_SHIFT_OPTIONS_INIT};
     r->color.single = which == SINGLE;
@@ -141,6 +145,8 @@ static int parse_name(request *r, const char *source, bang_error *err)
     if (!(r->seen & 1u << SPLIT))
         r->shift.split = bang_shift_usual_split(r->shift.kind);
     bang_error why = {0};
+    if (problems.data)
+        bang_text_flatten(problems.data); /* it quotes what was given, line breaks too */
     if (bang_text_fail(&problems, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s: %s", sets[which].name, why.message);
     return rc;

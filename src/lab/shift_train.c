@@ -74,10 +74,10 @@ static int take_file(bang_vit_model *model, const char *path, const char *digest
     return fits;
 }
 
-static int keep(bang_vit_model *model, const char *folder, const char *path, const char *digest,
-                bang_error *err)
+static int keep(bang_vit_model *model, const char *top, const char *folder, const char *path,
+                const char *digest, bang_error *err)
 {
-    int rc = bang_folder_create(folder, err);
+    int rc = bang_folder_create_below(top, folder, err);
     json_decref(model->metadata);
     model->metadata = json_pack("{ss}", digest_key, digest);
     if (rc == 0 && !model->metadata)
@@ -123,7 +123,7 @@ static int obtain(bang_vit_model *model, shift_run *run, const shift_seed *seed,
     } else if (rc == 0) {
         rc = bang_tune_vit(model, images, NULL, &how, NULL, err);
         if (rc == 0)
-            rc = keep(model, folder, path, digest, err);
+            rc = keep(model, run->options->folder, folder, path, digest, err);
     }
     free(folder);
     free(path);

@@ -15,6 +15,19 @@ static const char *reason(VP8StatusCode code)
     }
 }
 
+/* Lossy pictures spend more than a bit on each 16 x 16 pixels. Lossless ones of a single colour
+ * may spend nothing; but no picture that is large and worth reading is so empty. */
+static int check_size(size_t width, size_t height, size_t size, bang_error *err)
+{
+    enum { SMALL = 1 << 24, PER_BYTE = 2048 };
+    int rc = bang_image_check(height, width, err);
+    if (rc < 0 || width * height <= SMALL || width * height / PER_BYTE <= size)
+        return rc;
+    return bang_fail(err, BANG_EDATA,
+                     "WebP: %zu x %zu pixels in %zu bytes: there is nothing to see", width, height,
+                     size);
+}
+
 int bang_webp_decode(bang_array *out, const uint8_t *data, size_t size, bang_error *err)
 {
     WebPDecoderConfig config;
@@ -25,7 +38,9 @@ int bang_webp_decode(bang_array *out, const uint8_t *data, size_t size, bang_err
         return bang_fail(err, BANG_EDATA, "%s", reason(code));
     if (config.input.has_animation)
         return bang_fail(err, BANG_EDATA, "animated WebP: save one picture of it");
-    int rc = bang_image_init(out, (size_t)config.input.height, (size_t)config.input.width, 3, err);
+    int rc = check_size((size_t)config.input.width, (size_t)config.input.height, size, err);
+    if (rc == 0)
+        rc = bang_image_init(out, (size_t)config.input.height, (size_t)config.input.width, 3, err);
     if (rc < 0)
         return rc;
     /* Alpha is not multiplied in: it is left away. */

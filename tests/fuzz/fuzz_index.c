@@ -1,39 +1,13 @@
 /* An index beside two shards names them and nothing else, or is refused with a
  * reason on one line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "bang/base/file.h"
 #include "bang/store/checkpoint.h"
+#include "files.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char folder[256];
-
-static void forget(void)
-{
-    bang_folder_remove(folder, NULL);
-}
-
-static void put(const char *name, const void *data, size_t size)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
-        abort();
-}
-
-/* The folder with its shards, once; it goes when the program ends. */
+/* The folder with its shards, once. */
 static void prepare(void)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/bang-fuzz-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder))
-        abort();
-    atexit(forget);
+    if (!prepare_folder())
+        return;
     for (int i = 0; i < 2; i++) {
         char bytes[128] = {0}, name[] = "1.safetensors";
         int length =
@@ -50,12 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bang_checkpoint *c;
     bang_error err = {0};
-    char path[512];
-    if (!folder[0])
-        prepare();
+    prepare();
     put("index.json", data, size);
-    snprintf(path, sizeof path, "%s/index.json", folder);
-    if (bang_checkpoint_open(&c, path, &err) < 0) {
+    if (bang_checkpoint_open(&c, place("index.json"), &err) < 0) {
         if (err.code >= 0 || !err.message[0] || strchr(err.message, '\n') || c)
             abort();
         return 0;

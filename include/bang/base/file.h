@@ -18,7 +18,8 @@
 typedef struct bang_file bang_file;
 
 /* Opens path for writing. An existing target that is no regular file (a pipe,
- * /dev/stdout) is written directly; a link stays and what it names is replaced.
+ * /dev/stdout) is written directly; a link to a file in the same folder stays and what it
+ * names is replaced; a link to anywhere else is itself replaced, and never followed.
  * Fails when another live process writes the same path. The caller ends with
  * commit or discard. */
 int bang_file_begin(bang_file **out, const char *path, bang_error *err);
@@ -51,6 +52,9 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
 
 /* Creates the folder and its parents; one that exists is fine. */
 int bang_folder_create(const char *path, bang_error *err);
+/* The same for path, which is a folder in or below top, as this is written: what is a link on the
+ * way from top, and might lead elsewhere, is refused. */
+int bang_folder_create_below(const char *top, const char *path, bang_error *err);
 
 /* Removes a folder with all that is in it, links not followed; one that is not
  * there is fine, a file or a link in its place is an error. */

@@ -6,7 +6,7 @@
  *     bang_ranks_share(&from, &to, ranks, count);  // what this one is to do
  *     ...
  *     rc = bang_ranks_gather(ranks, rows, row_size, count, &err);
- *     bang_ranks_close(ranks, rc < 0 ? &err : NULL);
+ *     bang_ranks_close(ranks, rc < 0 ? &err : NULL, &err);
  *
  * NULL stands for one process alone wherever ranks are asked for: it has rank 0 of 1,
  * its share is all there is, and sums, gathers and broadcasts change nothing. So
@@ -29,21 +29,26 @@
 
 typedef struct bang_ranks bang_ranks;
 
-/* 1 if a launcher (mpirun, srun) started this process as one of its ranks; then, and only then,
- * opening starts MPI. 0 always where this library was built without MPI. */
+/* 1 if a launcher (mpirun, srun) started this process as one of several; then, and only then,
+ * opening starts MPI. */
 int bang_ranks_launched(void);
 
 /* *out is NULL where this process is alone. cancel may be NULL and outlives the ranks. Once in
- * the life of a process. */
+ * the life of a process. Fails under a launcher where the library was built without MPI. */
 int bang_ranks_open(bang_ranks **out, bang_cancel *cancel, bang_error *err);
 
-/* Waits for the others, so that what they write is whole before any of them ends. failed is what
- * this rank failed with, or NULL. -1 if a rank has failed or is gone: then *err, which failed
- * may be, is the error of the lowest that failed, which all ranks agree on. NULL is allowed. */
+/* Tells the others how the work of this rank ended and waits to hear how theirs did, so that what
+ * they write is whole before any of them ends; after a failure for a second or two only. failed is
+ * what this rank failed with, or NULL. Negative if a rank has failed or is gone: then *err, which
+ * failed may be, is the error of the lowest that failed. A second call says the same again. */
+int bang_ranks_finish(bang_ranks *ranks, const bang_error *failed, bang_error *err);
+/* Finishes if need be, and ends MPI. NULL is allowed. */
 int bang_ranks_close(bang_ranks *ranks, const bang_error *failed, bang_error *err);
 
 int bang_ranks_rank(const bang_ranks *ranks);  /* 0 for the one that writes */
 int bang_ranks_count(const bang_ranks *ranks); /* 1 or more */
+/* 1 on the lowest rank that is not known to be gone: the one that says what went wrong. */
+int bang_ranks_speaks(const bang_ranks *ranks);
 /* Threads for each rank so that those on one machine share its cores. */
 int bang_ranks_threads(const bang_ranks *ranks);
 
@@ -74,9 +79,9 @@ int bang_ranks_receive(bang_ranks *ranks, uint64_t *number, void **data, size_t 
 /* A sum under way while this process computes. The values of each are ready in the order in which
  * they are started, the same on all ranks.
  *
- *     bang_ranks_begin_sum(ranks, slice, count);     // from any thread, one at a time
+ *     bang_ranks_begin_sum(ranks, slice, count, &err);  // from any thread, one at a time
  *     ... more of them, and work ...
- *     bang_ranks_end_sums(ranks, &err);              // all that were begun are done
+ *     bang_ranks_end_sums(ranks, &err);                 // all that were begun are done
  *
  * A thread of its own carries them, so that nobody has to look after them. */
 int bang_ranks_begin_sum(bang_ranks *ranks, float *values, size_t count, bang_error *err);

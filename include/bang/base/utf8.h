@@ -11,6 +11,9 @@
 
 #include "bang/base/json.h"
 
+/* Bytes of the character that s begins with; 0 if that is none: a byte that begins nothing, one
+ * of too few, longer than need be, a surrogate or beyond the last. */
+size_t bang_utf8_character(const char *s);
 /* Every byte that belongs to no character of UTF-8 becomes '?'. */
 void bang_utf8_mend(char *s);
 /* As much of s as fits into out, cut between two characters, mended; control characters become

@@ -1,0 +1,73 @@
+/* A command as one of several ranks. */
+#include <stdio.h>
+
+#include "cli.h"
+
+static bang_ranks *ranks;
+static int sharing, agreed;
+
+int cli_ranks_open(int shared)
+{
+    bang_error err = {0};
+    if (!bang_ranks_launched())
+        return CLI_DONE;
+    if (bang_ranks_open(&ranks, cli_cancel(), &err) < 0) {
+        cli_say("bang: %s\n", err.message);
+        return CLI_FAILED;
+    }
+    sharing = shared;
+    if (bang_ranks_rank(ranks) > 0 && !freopen("/dev/null", "w", stdout)) {
+        bang_fail(&err, BANG_EIO, "/dev/null: cannot be opened");
+        bang_ranks_close(ranks, &err, &err);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+bang_ranks *cli_ranks(void)
+{
+    return sharing ? ranks : NULL;
+}
+
+int cli_speaks(void)
+{
+    return bang_ranks_speaks(ranks);
+}
+
+void cli_ranks_note(cli *c)
+{
+    if (c->ranks && c->threads == 0)
+        c->threads = bang_ranks_threads(c->ranks);
+    if (ranks && !c->ranks && !c->quiet && !c->help)
+        fprintf(stderr, "bang %s: note: works in one process: the other %d wait for it\n",
+                c->command, bang_ranks_count(ranks) - 1);
+}
+
+int cli_agree(bang_error *err)
+{
+    /* Of several failures in a row all ranks hear the first. */
+    if (ranks && !agreed)
+        bang_ranks_finish(ranks, err, err);
+    agreed = 1;
+    return cli_speaks();
+}
+
+int cli_ranks_close(int status)
+{
+    bang_error err = {0};
+    if (!ranks)
+        return status;
+    if (status != CLI_DONE && !agreed) {
+        bang_fail(&err, status == CLI_USAGE ? BANG_EUSAGE : BANG_EIO, "failed");
+        cli_agree(&err);
+    }
+    int rc = bang_ranks_finish(ranks, NULL, &err);
+    if (rc < 0 && status == CLI_DONE) {
+        if (cli_speaks())
+            cli_say("bang: %s\n", err.message);
+        status = cli_status(rc);
+    }
+    bang_ranks_close(ranks, NULL, &err);
+    ranks = NULL;
+    return status;
+}
