@@ -12,7 +12,10 @@
 
 #include "base/os.h"
 
-enum { BUFFER_SIZE = 64 * 1024 };
+enum {
+    BUFFER_SIZE = 64 * 1024,
+    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
+};
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
@@ -294,7 +297,7 @@ static void remove_if_left(const char *part)
 
 void bang_file_sweep(const char *path)
 {
-    char *target = realpath(path, NULL);
+    char *target = target_of(path);
     char *part = bang_path_hidden(target ? target : path, part_suffix);
     if (part)
         remove_if_left(part);
@@ -320,8 +323,9 @@ void bang_folder_sweep(const char *path)
         closedir(folder);
 }
 
-/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
+ * errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
 {
     size_t capacity = expected + 2; /* one to see the end, one for the terminator */
     for (;;) {
@@ -339,8 +343,8 @@ static int read_all(char **data, size_t *size, int descriptor, size_t expected)
             }
             *size += n > 0 ? (size_t)n : 0;
         }
-        if (capacity > SIZE_MAX / 2)
-            return ENOMEM;
+        if (capacity > most)
+            return EFBIG;
         capacity = capacity < 4096 ? 8192 : capacity * 2;
     }
 }
@@ -359,7 +363,8 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
         why = EFBIG;
     if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size);
+        why = read_all(out, size, fd, (size_t)status.st_size,
+                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
     close(fd);
     if (!why)
         return 0;
