@@ -6,6 +6,9 @@
  * cli_usage_failed then ends it before any work:
  *
  *     if (cli_usage_failed(cli)) return CLI_USAGE;
+ *
+ * What the command line alone tells ends with CLI_USAGE; what only files tell, such as a model
+ * and data that do not fit together, is collected in the same way and ends with CLI_FAILED.
  */
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
@@ -43,6 +46,8 @@ typedef struct cli {
     bang_ranks *ranks;     /* NULL: this process is alone; borrowed */
     const char **operands; /* (operand_count) what is no option, borrowed */
     size_t operand_count;
+    int argc;
+    char **argv; /* (argc) as typed, borrowed */
 } cli;
 
 /* Under mpirun a command is run by every rank. main opens the ranks before it and closes them after
@@ -80,6 +85,9 @@ char *cli_with_alpha(const char *name, const char *alpha);
 
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
+
+/* What was typed, as a shell reads it again: "bang train --data 'my photos' ...". */
+void cli_add_command(bang_text *out, const cli *c);
 
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);

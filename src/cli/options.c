@@ -222,8 +222,29 @@ static void take_value(cli *c, const cli_option *option, const char *value)
                     err.message);
 }
 
+void cli_add_command(bang_text *out, const cli *c)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:=%+@^-";
+    bang_text_add(out, "bang");
+    for (int i = 1; i < c->argc; i++) {
+        const char *s = c->argv[i];
+        bang_text_add(out, " ");
+        if (*s && s[strspn(s, plain)] == '\0') {
+            bang_text_add(out, "%s", s);
+            continue;
+        }
+        bang_text_add(out, "'");
+        for (; *s; s++)
+            bang_text_add(out, *s == '\'' ? "'\\''" : "%c", *s);
+        bang_text_add(out, "'");
+    }
+}
+
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
 {
+    c->argc = argc;
+    c->argv = argv;
     cli_option common[COMMON + 1];
     common_options(common, c);
     for (int i = first; i < argc; i++) {
@@ -298,6 +319,21 @@ void cli_print_help(const char *command, const char *operands, const char *summa
     printf("\nExample:\n%s", example);
 }
 
+/* JSON leaves DEL and U+0080 to U+009F as they are, which a terminal may obey. */
+static void put_json(const char *line)
+{
+    for (const unsigned char *s = (const unsigned char *)line; *s; s++) {
+        int wide = s[0] == 0xC2 && s[1] >= 0x80 && s[1] < 0xA0;
+        if (!wide && *s != 0x7F) {
+            putchar(*s);
+            continue;
+        }
+        s += wide;
+        printf("\\u%04x", *s);
+    }
+    putchar('\n');
+}
+
 int cli_print_json(const cli *c, json_t *value)
 {
     char *line = bang_json_line(value);
@@ -306,7 +342,7 @@ int cli_print_json(const cli *c, json_t *value)
         fprintf(stderr, "bang %s: out of memory\n", c->command);
         return CLI_FAILED;
     }
-    puts(line); /* main looks whether it arrived */
+    put_json(line); /* main looks whether it arrived */
     free(line);
     return CLI_DONE;
 }

@@ -179,7 +179,7 @@ int train_vit(cli *c, train_request *r)
     j.log.path = j.first ? r->log : NULL;
     int status = vit_prepare(&j);
     if (status == CLI_DONE && cli_usage_failed(c))
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     int finished = status == CLI_DONE ? vit_is_finished(&j, &err) : 0;
     if (finished < 0) {
         status = cli_fail(c, &err);
@@ -187,8 +187,12 @@ int train_vit(cli *c, train_request *r)
         status = vit_print_finished(&j);
     } else if (status == CLI_DONE) {
         train_state_notes(c, r);
-        int rc = vit_work(&j, &err);
-        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
+        bang_lock *lock;
+        int rc = train_hold(&lock, c, r, &err);
+        if (rc == 0)
+            rc = vit_work(&j, &err);
+        bang_lock_give(lock);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
         if (rc < 0 && rc != BANG_ECANCELLED)

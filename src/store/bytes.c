@@ -124,7 +124,7 @@ void bang_bytes_write(bang_file *file, const bang_array *array, int little)
 const char *bang_bytes_show(char out[BANG_SHOWN], const char *text)
 {
     size_t i = 0;
-    for (; text[i] && i < BANG_SHOWN - 1; i++)
+    for (; i < BANG_SHOWN - 1 && text[i]; i++)
         out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
     out[i] = '\0';
     if (text[i])

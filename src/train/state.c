@@ -270,10 +270,7 @@ int bang_train_state_remove(const char *path, bang_error *err)
     int rc = is_there(path, err);
     if (rc < 0)
         return rc;
-    /* whoever begins to write drops what a killed run has left, and discards it */
-    bang_file *file;
-    if (bang_file_begin(&file, path, NULL) == 0)
-        bang_file_discard(file);
+    bang_file_sweep(path);
     if (rc > 0 && remove(path) != 0 && errno != ENOENT)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     return 0;
