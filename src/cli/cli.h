@@ -152,6 +152,9 @@ size_t cli_characters(const char *s);
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
+/* From the start: until there is something to stop or to clear up, SIGINT ends the process with
+ * a word and the status of an interruption. */
+void cli_catch(void);
 /* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
 bang_cancel *cli_cancel(void);
 

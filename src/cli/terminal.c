@@ -20,6 +20,21 @@ static void on_signal(int number)
         _exit(CLI_INTERRUPTED);
 }
 
+static void on_early_signal(int number)
+{
+    static const char text[] = "bang: interrupted\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(CLI_INTERRUPTED);
+}
+
+void cli_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_early_signal}, old;
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGINT, &action, NULL);
+}
+
 bang_cancel *cli_cancel(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
