@@ -88,8 +88,7 @@ install(FILES ${bang_tool}/bang.zsh-completion RENAME _bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB bang_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*)
-install(FILES ${bang_examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 # Where Debian's python3 looks, below /usr for packages and below /usr/local.
 set(BANG_PYTHONDIR "" CACHE STRING "Where bang.py goes, below the prefix (empty: by Debian's python3)")
