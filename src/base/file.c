@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bang/base/json.h"
 #include "base/os.h"
 
-enum { BUFFER_SIZE = 64 * 1024 };
+enum {
+    BUFFER_SIZE = 64 * 1024,
+    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
+};
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
@@ -140,7 +144,7 @@ static int open_target(bang_file *file, bang_error *err)
     if (exists && S_ISDIR(old.st_mode))
         return bang_fail(err, BANG_EIO, "%s: is a folder: name a file in it", path);
     if (exists && !S_ISREG(old.st_mode)) {
-        file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        file->descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CLOEXEC));
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
     file->target = exists ? target_of(path) : strdup(path);
@@ -154,7 +158,7 @@ static int open_target(bang_file *file, bang_error *err)
     if (code < 0)
         return code;
     /* What a killed run left is dropped; the new content gets the old rights. */
-    if (ftruncate(file->descriptor, 0) < 0 ||
+    if (TEMP_FAILURE_RETRY(ftruncate(file->descriptor, 0)) < 0 ||
         (exists && fchmod(file->descriptor, old.st_mode & 07777) < 0)) {
         code = bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
         unlink(file->part);
@@ -247,7 +251,7 @@ int bang_file_settle(bang_file *file, bang_error *err)
 
 int bang_file_commit(bang_file *file, bang_error *err)
 {
-    int code = bang_file_settle(file, err);
+    int code = bang_json_starved() ? bang_fail_memory(err) : bang_file_settle(file, err);
     if (code == 0 && file->part && rename(file->part, file->target) < 0)
         code =
             bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));
@@ -294,7 +298,7 @@ static void remove_if_left(const char *part)
 
 void bang_file_sweep(const char *path)
 {
-    char *target = realpath(path, NULL);
+    char *target = target_of(path);
     char *part = bang_path_hidden(target ? target : path, part_suffix);
     if (part)
         remove_if_left(part);
@@ -320,8 +324,9 @@ void bang_folder_sweep(const char *path)
         closedir(folder);
 }
 
-/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
+ * errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
 {
     size_t capacity = expected + 2; /* one to see the end, one for the terminator */
     for (;;) {
@@ -339,8 +344,8 @@ static int read_all(char **data, size_t *size, int descriptor, size_t expected)
             }
             *size += n > 0 ? (size_t)n : 0;
         }
-        if (capacity > SIZE_MAX / 2)
-            return ENOMEM;
+        if (capacity > most)
+            return EFBIG;
         capacity = capacity < 4096 ? 8192 : capacity * 2;
     }
 }
@@ -349,7 +354,7 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
 {
     *out = NULL;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     struct stat status;
@@ -359,7 +364,8 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
         why = EFBIG;
     if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size);
+        why = read_all(out, size, fd, (size_t)status.st_size,
+                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
     close(fd);
     if (!why)
         return 0;

@@ -13,6 +13,7 @@
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -41,6 +42,7 @@ typedef struct cli_option {
 typedef struct cli {
     const char *command;
     bang_text problems; /* one line each */
+    int starved;        /* memory was out while options were read */
     int json, quiet, help;
     int64_t seed, threads; /* threads: of this process */
     bang_ranks *ranks;     /* NULL: this process is alone; borrowed */
@@ -95,6 +97,13 @@ void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
 /* An output file that is named for another format is a problem. */
 void cli_check_output(cli *c, const char *path, const char *end);
 
+/* Memory is out before the work: it fails, and not for its usage. */
+void cli_starve(cli *c);
+/* A problem was told that is no wrong usage: the system refused something. */
+void cli_refuse(void);
+/* The exit status of the process, given that of a command. */
+int cli_final_status(int status);
+
 /* Prints the collected problems; 1 if there were any. */
 int cli_usage_failed(cli *c);
 
@@ -115,12 +124,13 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
-    int bytes;     /* what is counted: the bar shows MB and GB/s */
-    uint64_t from; /* done before it began, by a run that this one goes on with */
-    char text[96]; /* the label that cli_bar_say gave it */
+    int bytes;        /* what is counted: the bar shows MB and GB/s */
+    uint64_t from;    /* done before it began, by a run that this one goes on with */
+    char text[2][96]; /* labels that cli_bar_say gave it, in turn: one may be drawn meanwhile */
+    atomic_int said;  /* which of them, from 1 on; 0: label */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
-/* Another label from now on; not while other threads report. */
+/* Another label from now on. */
 void cli_bar_say(cli_bar *bar, const char *what);
 void cli_bar_finish(cli_bar *bar);
 

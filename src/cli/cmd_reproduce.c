@@ -187,9 +187,10 @@ static void show_phase(const bang_progress *progress, const char *what)
     cli_bar_say(progress->context, label);
 }
 
-static int run_experiments(json_t *results, cli *c, const request *r, bang_error *err)
+static int run_all(json_t *results, const cli *c, const request *r, bang_error *err)
 {
     cli_bar bar;
+    int rc = 0;
     bang_lab_options options = BANG_LAB_OPTIONS_INIT;
     options.folder = r->output;
     options.full = r->full;
@@ -197,15 +198,10 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
     options.seed = (uint64_t)c->seed;
     options.threads = (int)c->threads;
     options.cancel = cli_cancel();
+    options.ranks = c->ranks;
     options.protocol = r->protocol;
     options.seeds = r->seeds == NOT_GIVEN ? 0 : (size_t)r->seeds;
     options.models = r->models == NOT_GIVEN ? 0 : (size_t)r->models;
-    bang_lock *lock = NULL;
-    int rc = bang_folder_create(r->output, err);
-    if (rc == 0)
-        rc = lock_folder(&lock, r->output, err);
-    if (rc == 0 && !r->resume)
-        rc = set_records_aside(c, r->output, err);
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         json_t *result = json_object();
         cli_bar_start(&bar, c, r->experiments[i]->name);
@@ -215,16 +211,38 @@ static int run_experiments(json_t *results, cli *c, const request *r, bang_error
         cli_bar_finish(&bar);
         json_object_set_new(results, r->experiments[i]->name, result);
     }
-    if (rc == 0)
+    if (rc == 0 && bang_ranks_rank(c->ranks) == 0)
         rc = bang_lab_describe_machine(&options, err);
+    return rc;
+}
+
+static int write_report(const cli *c, const char *folder, bang_error *err)
+{
+    char *report = bang_path_join(folder, "report.html");
+    int rc = write_tables(folder, err);
     if (rc == 0)
-        rc = write_tables(r->output, err);
-    char *report = bang_path_join(r->output, "report.html");
-    if (rc == 0)
-        rc = report ? bang_report_write(report, r->output, err) : bang_fail_memory(err);
+        rc = report ? bang_report_write(report, folder, err) : bang_fail_memory(err);
     if (rc == 0 && !c->quiet && !c->json)
         printf("%s\n", report);
     free(report);
+    return rc;
+}
+
+/* The rank that writes has the folder for itself; what others find comes to it. */
+static int run_experiments(json_t *results, const cli *c, const request *r, bang_error *err)
+{
+    if (bang_ranks_rank(c->ranks) > 0)
+        return run_all(results, c, r, err);
+    bang_lock *lock = NULL;
+    int rc = bang_folder_create(r->output, err);
+    if (rc == 0)
+        rc = lock_folder(&lock, r->output, err);
+    if (rc == 0 && !r->resume)
+        rc = set_records_aside(c, r->output, err);
+    if (rc == 0)
+        rc = run_all(results, c, r, err);
+    if (rc == 0)
+        rc = write_report(c, r->output, err);
     if (rc == 0)
         bang_folder_sweep(r->output);
     bang_lock_give(lock);

@@ -268,6 +268,8 @@ int train_run(cli *c, train_request *r)
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);
+        if (rc < 0 && rc != BANG_ECANCELLED && c->ranks)
+            train_failed(c, r, j.saved);
     }
     bang_mlp_release(&j.mlp);
     bang_dataset_release(&j.train);

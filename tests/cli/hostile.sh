@@ -98,6 +98,8 @@ name=$(printf 'd\033[31m\302\233\377')
 mkdir "$name"
 {
     bang inspect e.safetensors --stats
+    bang inspect e.safetensors --json
+    bang diff e.safetensors f.safetensors --json
     bang diff e.safetensors f.safetensors
     bang diff e.safetensors g.safetensors
     bang average e.safetensors f.safetensors -o o.safetensors
