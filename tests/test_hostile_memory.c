@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <zlib.h>
 
+#include "bang/base/file.h"
 #include "bang/base/text.h"
 #include "bang/model/mlp.h"
 #include "bang/store/gzip.h"
@@ -384,6 +385,22 @@ static void test_depth(void **state)
     check(read_pickle, pickle, NULL);
 }
 
+/* In the place of a file that lies beside others: a device that never ends. */
+static void test_devices(void **state)
+{
+    char *text;
+    size_t size;
+    bang_error err = {0};
+    const char *path = in_folder(*state, "config.json");
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    assert_int_equal(bang_file_read(&text, &size, path, &err), BANG_EIO);
+    assert_null(text);
+    assert_non_null(strstr(err.message, "too large"));
+    assert_int_equal(bang_file_read(&text, &size, "/dev/null", &err), 0);
+    assert_int_equal(size, 0);
+    free(text);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
 
 int main(void)
@@ -392,6 +409,7 @@ int main(void)
         IN_FOLDER(test_claims_of_tensors), IN_FOLDER(test_claims_of_arrays),
         IN_FOLDER(test_gzip_bomb),         IN_FOLDER(test_zip_bombs),
         IN_FOLDER(test_pictures),          IN_FOLDER(test_depth),
+        IN_FOLDER(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,22 @@
 #include "bang/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bang/base/json.h"
 #include "base/os.h"
 
-enum { BUFFER_SIZE = 64 * 1024 };
+enum {
+    BUFFER_SIZE = 64 * 1024,
+    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
+};
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
@@ -56,19 +60,19 @@ char *bang_path_beside(const char *path, const char *name)
     return out;
 }
 
-/* folder/NAME -> folder/.NAME.bang-part; the caller frees. */
-static char *part_name(const char *target)
+static const char part_suffix[] = ".bang-part";
+
+char *bang_path_hidden(const char *path, const char *suffix)
 {
-    static const char suffix[] = ".bang-part";
-    size_t folder = folder_length(target), length = strlen(target);
-    char *part = malloc(length + 1 + sizeof suffix);
-    if (!part)
+    size_t folder = folder_length(path), length = strlen(path), rest = strlen(suffix) + 1;
+    char *out = malloc(length + 1 + rest);
+    if (!out)
         return NULL;
-    memcpy(part, target, folder);
-    part[folder] = '.';
-    memcpy(part + folder + 1, target + folder, length - folder);
-    memcpy(part + length + 1, suffix, sizeof suffix);
-    return part;
+    memcpy(out, path, folder);
+    out[folder] = '.';
+    memcpy(out + folder + 1, path + folder, length - folder);
+    memcpy(out + length + 1, suffix, rest);
+    return out;
 }
 
 static void free_file(bang_file *file)
@@ -81,39 +85,23 @@ static void free_file(bang_file *file)
     free(file);
 }
 
-/* Opens and locks the part file. Whoever held the lock before may have renamed
- * or removed the file in the meantime, then the lock is on a file that the name
- * no longer means. */
 static int open_part(bang_file *file, bang_error *err)
 {
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        int fd = open(file->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        if (fd < 0 && errno == ENOENT)
-            return bang_fail(err, BANG_EIO, "%s: its folder does not exist: make it first",
-                             file->path);
-        if (fd < 0)
-            return bang_fail(err, BANG_EIO, "%s: %s: cannot write beside it", file->path,
-                             strerror(errno));
-        file->descriptor = fd;
-        struct stat held, named;
-        if (bang_os_lock(fd, LOCK_EX | LOCK_NB) < 0) {
-            if (errno == EWOULDBLOCK)
-                return bang_fail(err, BANG_EIO, "%s: another run is writing it: wait for its end",
-                                 file->path);
-            return bang_fail(err, BANG_EIO, "%s: %s: cannot lock it", file->part, strerror(errno));
-        }
-        if (fstat(fd, &held) < 0)
-            return bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
-        if (!S_ISREG(held.st_mode))
-            return bang_fail(err, BANG_EIO, "%s: is in the way: remove it", file->part);
-        if (stat(file->part, &named) == 0 && named.st_dev == held.st_dev &&
-            named.st_ino == held.st_ino)
-            return 0;
-        close(fd);
-        file->descriptor = -1;
+    int why = bang_os_open_held(&file->descriptor, file->part);
+    switch (why) {
+    case 0:
+        return 0;
+    case ENOENT:
+        return bang_fail(err, BANG_EIO, "%s: its folder does not exist: make it first", file->path);
+    case EWOULDBLOCK:
+        return bang_fail(err, BANG_EIO, "%s: another run is writing it: wait for its end",
+                         file->path);
+    case EEXIST:
+        return bang_fail(err, BANG_EIO, "%s: is in the way: remove it", file->part);
+    default:
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot write beside it", file->path,
+                         strerror(why));
     }
-    return bang_fail(err, BANG_EIO, "%s: other runs keep writing it: choose another name",
-                     file->path);
 }
 
 /* What an existing path leads to, if that lies in the folder where path stands; else path itself:
@@ -156,21 +144,21 @@ static int open_target(bang_file *file, bang_error *err)
     if (exists && S_ISDIR(old.st_mode))
         return bang_fail(err, BANG_EIO, "%s: is a folder: name a file in it", path);
     if (exists && !S_ISREG(old.st_mode)) {
-        file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        file->descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CLOEXEC));
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
     file->target = exists ? target_of(path) : strdup(path);
     if (!file->target)
         return exists && errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno))
                                          : bang_fail_memory(err);
-    file->part = part_name(file->target);
+    file->part = bang_path_hidden(file->target, part_suffix);
     if (!file->part)
         return bang_fail_memory(err);
     int code = open_part(file, err);
     if (code < 0)
         return code;
     /* What a killed run left is dropped; the new content gets the old rights. */
-    if (ftruncate(file->descriptor, 0) < 0 ||
+    if (TEMP_FAILURE_RETRY(ftruncate(file->descriptor, 0)) < 0 ||
         (exists && fchmod(file->descriptor, old.st_mode & 07777) < 0)) {
         code = bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
         unlink(file->part);
@@ -263,7 +251,7 @@ int bang_file_settle(bang_file *file, bang_error *err)
 
 int bang_file_commit(bang_file *file, bang_error *err)
 {
-    int code = bang_file_settle(file, err);
+    int code = bang_json_starved() ? bang_fail_memory(err) : bang_file_settle(file, err);
     if (code == 0 && file->part && rename(file->part, file->target) < 0)
         code =
             bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));
@@ -297,8 +285,48 @@ int bang_file_put(const char *path, const void *data, size_t size, bang_error *e
     return bang_file_commit(file, err);
 }
 
-/* Reads to the end; *data is the caller's even on failure. 0 or an errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected)
+/* Nobody holds it: its writer is gone. */
+static void remove_if_left(const char *part)
+{
+    struct stat named;
+    int fd;
+    if (lstat(part, &named) < 0 || !S_ISREG(named.st_mode) || bang_os_open_held(&fd, part) != 0)
+        return;
+    unlink(part);
+    close(fd);
+}
+
+void bang_file_sweep(const char *path)
+{
+    char *target = target_of(path);
+    char *part = bang_path_hidden(target ? target : path, part_suffix);
+    if (part)
+        remove_if_left(part);
+    free(part);
+    free(target);
+}
+
+void bang_folder_sweep(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        size_t length = strlen(entry->d_name), end = sizeof part_suffix - 1;
+        if (entry->d_name[0] != '.' || length <= end + 1 ||
+            strcmp(entry->d_name + length - end, part_suffix) != 0)
+            continue;
+        char *part = bang_path_join(path, entry->d_name);
+        if (part)
+            remove_if_left(part);
+        free(part);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
+ * errno. */
+static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
 {
     size_t capacity = expected + 2; /* one to see the end, one for the terminator */
     for (;;) {
@@ -316,8 +344,8 @@ static int read_all(char **data, size_t *size, int descriptor, size_t expected)
             }
             *size += n > 0 ? (size_t)n : 0;
         }
-        if (capacity > SIZE_MAX / 2)
-            return ENOMEM;
+        if (capacity > most)
+            return EFBIG;
         capacity = capacity < 4096 ? 8192 : capacity * 2;
     }
 }
@@ -326,7 +354,7 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
 {
     *out = NULL;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     struct stat status;
@@ -336,7 +364,8 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
     if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
         why = EFBIG;
     if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size);
+        why = read_all(out, size, fd, (size_t)status.st_size,
+                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
     close(fd);
     if (!why)
         return 0;

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ATTEMPTS = 100 }; /* to empty a folder */
+
 /* One folder; 0 or an errno. */
 static int make_folder(const char *path)
 {
@@ -67,7 +69,7 @@ int bang_folder_create_below(const char *top, const char *path, bang_error *err)
     return rc;
 }
 
-static int remove_entry(int folder, const char *name, bang_error *err);
+static int remove_entry(int folder, const char *name, int attempts, bang_error *err);
 
 /* Empties a folder that is open; the descriptor is used up. */
 static int remove_content(int descriptor, const char *name, bang_error *err)
@@ -82,7 +84,7 @@ static int remove_content(int descriptor, const char *name, bang_error *err)
     const struct dirent *entry;
     while (code == 0 && (errno = 0, entry = readdir(folder))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            code = remove_entry(descriptor, entry->d_name, err);
+            code = remove_entry(descriptor, entry->d_name, ATTEMPTS, err);
     }
     if (code == 0 && errno)
         code = bang_fail(err, BANG_EIO, "%s: %s: cannot list it", name, strerror(errno));
@@ -92,7 +94,7 @@ static int remove_content(int descriptor, const char *name, bang_error *err)
 
 /* Every name is looked up in the folder that is held open, and a link is never
  * opened: nobody can lead this elsewhere by moving folders while it runs. */
-static int remove_entry(int folder, const char *name, bang_error *err)
+static int remove_entry(int folder, const char *name, int attempts, bang_error *err)
 {
     if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
         return 0;
@@ -102,9 +104,12 @@ static int remove_entry(int folder, const char *name, bang_error *err)
         return bang_fail(err, BANG_EIO, "%s: %s: cannot remove it", name,
                          strerror(errno == ENOTDIR || errno == ELOOP ? why : errno));
     int code = remove_content(fd, name, err);
-    if (code == 0 && unlinkat(folder, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        code = bang_fail(err, BANG_EIO, "%s: %s: cannot remove it", name, strerror(errno));
-    return code;
+    if (code < 0 || unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return code;
+    /* A program that a killed run had started may still write there. */
+    if ((errno == ENOTEMPTY || errno == EEXIST) && attempts > 1)
+        return remove_entry(folder, name, attempts - 1, err);
+    return bang_fail(err, BANG_EIO, "%s: %s: cannot remove it", name, strerror(errno));
 }
 
 int bang_folder_remove(const char *path, bang_error *err)
@@ -116,7 +121,7 @@ int bang_folder_remove(const char *path, bang_error *err)
                                                     path, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return bang_fail(err, BANG_EUSAGE, "%s: is no folder: not removed", path);
-    return remove_entry(AT_FDCWD, path, err);
+    return remove_entry(AT_FDCWD, path, ATTEMPTS, err);
 }
 
 /* $NAME, or NULL when it is not set or empty. */

@@ -6,6 +6,12 @@
 /* operation as for flock(2). */
 int bang_os_lock(int descriptor, int operation);
 
+/* Opens path, made where it is missing, and locks it for this descriptor alone. 0; EWOULDBLOCK
+ * when somebody else holds it; or an errno. What the name
+ * means afterwards is what is locked: whoever held it before may have renamed or removed it.
+ * A link is not followed, and what is no regular file gives EEXIST. */
+int bang_os_open_held(int *out, const char *path);
+
 /* Content to disk. */
 int bang_os_sync(int descriptor);
 

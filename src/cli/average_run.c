@@ -17,7 +17,7 @@ int average_once(cli *c, const bang_average_options *options, int writes, bang_s
     stream->progress = &bar.progress;
     int code = bang_average_plan(&average, options, stream, &err);
     for (size_t k = 0; code == 0 && options->folder && k < options->output_count; k++)
-        code = output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
+        code = bang_output_copy_others(bang_average_target(average, k), options->inputs[0], &err);
     if (code == 0 && writes)
         code = bang_average_run(average, stream, &err);
     cli_bar_finish(&bar);
@@ -184,7 +184,7 @@ int average_go(cli *c, average_request *r)
     r->options.input_count = r->inputs.count;
     r->options.base = r->base.items[0];
     r->options.fishers = (const bang_checkpoint *const *)r->fishers.items;
-    r->options.folder = output_is_folder(r->paths[0], r->inputs.items[0]);
+    r->options.folder = bang_output_is_folder(r->paths[0], r->inputs.items[0]);
     bang_stream stream = BANG_STREAM_INIT;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;

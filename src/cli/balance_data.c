@@ -210,7 +210,7 @@ static int pass_pictures(balance_work *w, balance_pool *pool, balance_set *s, ba
 
 static int pass_arrays(balance_work *w, balance_pool *pool, const balance_set *s, bang_error *err)
 {
-    forward how = {(int)w->c->threads, cli_cancel()};
+    forward how = {.threads = (int)w->c->threads, .cancel = cli_cancel()};
     bang_mlp reduced = {0};
     size_t count = s->images->count;
     int rc = bang_mlp_reduce(&reduced, &w->moving.mlp, &s->in.columns, err);

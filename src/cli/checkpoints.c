@@ -1,13 +1,8 @@
 #include "checkpoints.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "bang/base/file.h"
 
 int checkpoints_read(void *target, const char *value, bang_error *err)
 {
@@ -24,6 +19,8 @@ int checkpoints_open(const cli *c, checkpoints *list)
 {
     int failed = 0;
     list->items = calloc(list->count + 1, sizeof(void *));
+    if (!list->items)
+        fprintf(stderr, "bang %s: out of memory\n", c->command);
     for (size_t i = 0; list->items && i < list->count; i++) {
         bang_error err = {0};
         if (bang_checkpoint_open(&list->items[i], list->paths[i], &err) < 0) {
@@ -51,76 +48,6 @@ void checkpoints_notes(const cli *c, const checkpoints *list)
         for (size_t k = 0; k < json_array_size(list->items[i]->notes); k++)
             cli_say("bang %s: note: %s: %s\n", c->command, list->paths[i],
                     json_string_value(json_array_get(list->items[i]->notes, k)));
-}
-
-int output_is_folder(const char *path, const bang_checkpoint *first)
-{
-    static const char *const formats[] = {".safetensors", ".json", ".pt", ".pth",
-                                          ".bin",         ".npz",  ".npy"};
-    struct stat status;
-    size_t length = strlen(path);
-    if (length > 0 && path[length - 1] == '/')
-        return 1;
-    if (stat(path, &status) == 0)
-        return S_ISDIR(status.st_mode);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (bang_text_ends_with(path, formats[i]))
-            return 0;
-    return first->is_folder;
-}
-
-/* Weights in any format, which are not copied. */
-static int holds_weights(const char *name)
-{
-    static const char *const ends[] = {
-        ".safetensors", ".bin",  ".pt",   ".pth", ".npz", ".h5",     ".msgpack", ".index.json",
-        ".ckpt",        ".onnx", ".gguf", ".npy", ".ot",  ".tflite", ".pkl"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (bang_text_ends_with(name, ends[i]))
-            return 1;
-    return 0;
-}
-
-static int by_text(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-int output_copy_others(bang_output *output, const bang_checkpoint *c, bang_error *err)
-{
-    char **names = NULL;
-    size_t count = 0;
-    int code = 0;
-    if (!c->is_folder)
-        return 0;
-    DIR *dir = opendir(c->path);
-    if (!dir)
-        return bang_fail(err, BANG_EIO, "%s: %s", c->path, strerror(errno));
-    for (struct dirent *entry = readdir(dir); entry && code == 0; entry = readdir(dir)) {
-        struct stat status;
-        if (entry->d_name[0] == '.' || holds_weights(entry->d_name))
-            continue;
-        char *path = bang_path_join(c->path, entry->d_name);
-        char **more = realloc((void *)names, (count + 1) * sizeof *more);
-        names = more ? more : names;
-        if (!path || !more)
-            code = bang_fail_memory(err);
-        else if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
-            names[count++] = path;
-            path = NULL;
-        }
-        free(path);
-    }
-    closedir(dir);
-    if (count > 0)
-        qsort((void *)names, count, sizeof *names, by_text);
-    for (size_t i = 0; i < count; i++) {
-        if (code == 0)
-            code = bang_output_copy(output, names[i], err);
-        free(names[i]);
-    }
-    free((void *)names);
-    return code;
 }
 
 const char *bytes_text(char out[32], double bytes)

@@ -22,13 +22,6 @@ void checkpoints_release(checkpoints *list);
 /* Prints what reading left out or renamed, unless --quiet or --json. */
 void checkpoints_notes(const cli *c, const checkpoints *list);
 
-/* The output is a folder: it exists, its name ends with /, or the first input is
- * one and the name tells no format. */
-int output_is_folder(const char *path, const bang_checkpoint *first);
-/* Adds the other files of the folder that c was read from (config, tokenizer),
- * if it was one. */
-int output_copy_others(bang_output *output, const bang_checkpoint *c, bang_error *err);
-
 /* "1.2 GB" */
 const char *bytes_text(char out[32], double bytes);
 /* keep, f32, f16, bf16 to -1 or a bang_dtype; for the option table. */

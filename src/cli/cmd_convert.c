@@ -60,7 +60,7 @@ static int plan(request *r, bang_text *problems, bang_error *err)
         return bang_fail_memory(err);
     options.shard_size = r->shard_size;
     options.metadata = r->plan->metadata;
-    options.folder = output_is_folder(r->output, r->checkpoint);
+    options.folder = bang_output_is_folder(r->output, r->checkpoint);
     rc = bang_output_plan(&r->target, r->output, items, r->plan->count, &options, err);
     const bang_checkpoint *const input[] = {r->checkpoint};
     if (rc == 0)
@@ -68,7 +68,7 @@ static int plan(request *r, bang_text *problems, bang_error *err)
     if (rc == 0 && problems->size > 0)
         rc = bang_fail(err, BANG_EDATA, "the output cannot be written");
     if (rc == 0 && options.folder)
-        rc = output_copy_others(r->target, r->checkpoint, err);
+        rc = bang_output_copy_others(r->target, r->checkpoint, err);
     return rc;
 }
 

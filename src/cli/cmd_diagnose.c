@@ -51,11 +51,11 @@ static const char example[] =
 typedef struct work {
     diagnose_inputs in;
     diagnose_curve points;
-    diagnose_fit fit;
+    bang_finding_curve fit;
     diagnose_files files;
-    diagnose_facts *facts; /* (sets) */
+    bang_finding_facts *facts; /* (sets) */
     bang_diagnosis *found;
-    diagnose_result result;
+    bang_finding result;
 } work;
 
 static void release(work *w)
@@ -123,13 +123,13 @@ static int describe(work *w, const diagnose_request *r, bang_error *err)
         return bang_fail_memory(err);
     for (size_t i = 0; i < w->in.count; i++) {
         const diagnose_input *in = &w->in.of[i];
-        w->facts[i] = (diagnose_facts){.outputs = in->outputs,
-                                       .left_out = in->left_out,
-                                       .average = averages[in->average],
-                                       .class_name = in->class_names,
-                                       .file = w->files.names};
+        w->facts[i] = (bang_finding_facts){.outputs = in->outputs,
+                                           .left_out = in->left_out,
+                                           .average = averages[in->average],
+                                           .class_name = in->class_names,
+                                           .file = w->files.names};
     }
-    diagnose_result *out = &w->result;
+    bang_finding *out = &w->result;
     out->found = w->found;
     out->facts = w->facts;
     out->curve = r->curve ? &w->fit : NULL;
@@ -169,7 +169,7 @@ static int measure(work *w, const cli *c, const diagnose_request *r, bang_error 
     return rc == 0 ? describe(w, r, err) : rc;
 }
 
-static int tell(const cli *c, const diagnose_request *r, const diagnose_result *result,
+static int tell(const cli *c, const diagnose_request *r, const bang_finding *result,
                 bang_error *err)
 {
     if (r->html && diagnose_write_page(r->html, result, err) < 0)
@@ -177,7 +177,7 @@ static int tell(const cli *c, const diagnose_request *r, const diagnose_result *
     if (r->csv && diagnose_write_csv(r->csv, result, err) < 0)
         return cli_fail(c, err);
     if (c->json)
-        return cli_print_json(c, diagnose_json(result));
+        return cli_print_json(c, bang_finding_json(result));
     if (c->quiet && (r->html || r->csv))
         return CLI_DONE;
     diagnose_print(result);

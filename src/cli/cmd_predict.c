@@ -11,8 +11,8 @@ static const char summary[] =
     "logits or, with --ensemble probabilities, the mean of their class probabilities;\n"
     "--weights are taken as they are. Each reads the data through its own preprocessing.\n"
     "\n"
-    "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy and\n"
-    "labels.npy, a name as bang data list shows them, or pictures (also without --data):\n"
+    "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy (and\n"
+    "labels.npy), a name as bang data list shows them, or pictures (also without --data):\n"
     "then their five likeliest classes are printed. Without -o nothing is written: of data\n"
     "with labels the accuracy is printed.\n"
     "\n"
@@ -92,7 +92,7 @@ static int predict_all(cli *c, predict_request *r)
         predict_fit(c, r, &notes);
         if (notes.size && !c->quiet)
             print_lines(c, "note: ", notes.data);
-        status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
+        status = cli_usage_failed(c) ? CLI_FAILED : CLI_DONE;
     }
     if (status == CLI_DONE) {
         int rc = predict_run(&result, c, r, &err);

@@ -1,13 +1,12 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
+#include "bang/base/lock.h"
 #include "bang/base/record.h"
 #include "bang/lab/lab.h"
 #include "bang/report/figure.h"
@@ -85,12 +84,10 @@ static void choose_experiments(cli *c, request *r)
         cli_problem(c, "--output: missing: say where to write with -o DIR");
 }
 
-static int write_csv(const char *folder, const char *key, size_t index, const json_t *entry,
-                     bang_error *err)
+static int write_csv(const char *folder, const char *file, const json_t *entry, bang_error *err)
 {
     bang_text name = {0}, csv = {0};
-    bang_text_add(&name, "%s/", folder);
-    bang_figure_file(&name, key, index);
+    bang_text_add(&name, "%s/%s", folder, file);
     int rc = name.failed ? bang_fail_memory(err) : bang_figure_csv(&csv, entry, err);
     if (rc == 0)
         rc = bang_file_put(name.data, csv.data, csv.size, err);
@@ -107,14 +104,16 @@ static int write_tables(const char *folder, bang_error *err)
     int rc = bang_record_read(&records, folder, err);
     json_array_foreach(records, i, record)
     {
-        const char *key = json_string_value(json_object_get(record, "key"));
-        size_t written = 0;
+        json_t *files = bang_figure_files(record);
+        if (rc == 0 && !files)
+            rc = bang_fail_memory(err);
         json_array_foreach(json_object_get(record, "show"), k, entry)
         {
-            if (rc < 0 || !key || !bang_figure_has_numbers(entry))
-                continue;
-            rc = write_csv(folder, key, written++, entry, err);
+            const char *file = json_string_value(json_array_get(files, k));
+            if (rc == 0 && file)
+                rc = write_csv(folder, file, entry, err);
         }
+        json_decref(files);
     }
     json_decref(records);
     return rc;
@@ -161,21 +160,16 @@ static int set_records_aside(const cli *c, const char *folder, bang_error *err)
 }
 
 /* Two runs into one folder would mix their records: the second is refused. */
-static int lock_folder(int *lock, const char *path, const char *folder, bang_error *err)
+static int lock_folder(bang_lock **lock, const char *folder, bang_error *err)
 {
-    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*lock < 0)
-        return bang_fail(err, BANG_EIO, "%s: cannot be written: %s", folder, strerror(errno));
-    /* A lock on a file that its holder has just removed holds nothing. */
-    struct stat ours, there;
-    if (flock(*lock, LOCK_EX | LOCK_NB) == 0 && fstat(*lock, &ours) == 0 &&
-        stat(path, &there) == 0 && ours.st_ino == there.st_ino)
-        return 0;
-    close(*lock);
-    *lock = -1;
-    return bang_fail(err, BANG_EIO,
-                     "%s: another run is writing here: wait for its end or take another folder",
-                     folder);
+    char *path = bang_path_join(folder, ".bang-lock");
+    int rc = path ? bang_lock_take(lock, path, err) : bang_fail_memory(err);
+    free(path);
+    return rc <= 0 ? rc
+                   : bang_fail(err, BANG_EIO,
+                               "%s: another run is writing here: wait for its end or take another "
+                               "folder",
+                               folder);
 }
 
 static int run_all(json_t *results, const cli *c, const request *r, bang_error *err)
@@ -223,21 +217,19 @@ static int run_experiments(json_t *results, const cli *c, const request *r, bang
 {
     if (bang_ranks_rank(c->ranks) > 0)
         return run_all(results, c, r, err);
-    int lock = -1, rc = bang_folder_create(r->output, err);
-    char *lock_path = bang_path_join(r->output, ".reproduce.lock");
+    bang_lock *lock = NULL;
+    int rc = bang_folder_create(r->output, err);
     if (rc == 0)
-        rc = lock_path ? lock_folder(&lock, lock_path, r->output, err) : bang_fail_memory(err);
+        rc = lock_folder(&lock, r->output, err);
     if (rc == 0 && !r->resume)
         rc = set_records_aside(c, r->output, err);
     if (rc == 0)
         rc = run_all(results, c, r, err);
     if (rc == 0)
         rc = write_report(c, r->output, err);
-    if (lock >= 0) { /* removed while it is held, so that nobody else's goes */
-        unlink(lock_path);
-        close(lock);
-    }
-    free(lock_path);
+    if (rc == 0)
+        bang_folder_sweep(r->output);
+    bang_lock_give(lock);
     return rc;
 }
 

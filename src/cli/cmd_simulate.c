@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bang/bridge/prediction.h"
 #include "bang/lab/lab.h"
 #include "bang/theory/simulate.h"
 #include "models.h"
-#include "predictions.h"
 
 typedef struct request {
     cli_models models;
@@ -103,7 +103,7 @@ static double z_score(const request *r, const bang_simulation_result *s, double 
     return (measured - expected) / (error > predicted / 2 ? error : predicted);
 }
 
-static json_t *z_json(const request *r, const bang_simulation_result *s, const predictions *p)
+static json_t *z_json(const request *r, const bang_simulation_result *s, const bang_predictions *p)
 {
     double models[BANG_THEORY_MAX_MODELS];
     for (int m = 0; m < s->models; m++)
@@ -115,13 +115,13 @@ static json_t *z_json(const request *r, const bang_simulation_result *s, const p
 }
 
 static int print_json(const cli *c, const request *r, const bang_simulation_result *s,
-                      const predictions *p)
+                      const bang_predictions *p)
 {
     const bang_lab_example *e = r->paper;
     json_t *out = json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
                             triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
                             triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
-                            predictions_json(p, prediction_exact), "z", z_json(r, s, p));
+                            bang_predictions_json(p, bang_prediction_exact), "z", z_json(r, s, p));
     json_object_set_new(
         out, "paper",
         e ? triple(e->paper_simulated, 2, e->paper_simulated[2], e->paper_simulated[3])
@@ -130,7 +130,7 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
         out, "paper_theory",
         e ? triple(e->paper_predicted, 2, e->paper_predicted[2], e->paper_predicted[3])
           : json_null());
-    json_object_set_new(out, "method", predictions_json(p, prediction_method));
+    json_object_set_new(out, "method", bang_predictions_json(p, bang_prediction_method));
     return cli_print_json(c, out);
 }
 
@@ -153,14 +153,15 @@ static void print_row(const request *r, const bang_simulation_result *s, const c
     putchar('\n');
 }
 
-static void print_table(const request *r, const bang_simulation_result *s, const predictions *p)
+static void print_table(const request *r, const bang_simulation_result *s,
+                        const bang_predictions *p)
 {
     printf("%lld run%s, %s\n\n", (long long)s->runs, s->runs == 1 ? "" : "s",
            r->options.draw == BANG_DRAW_ENVIRONMENT ? "one draw of Q each" : "Q drawn per sample");
     printf("            measured   error      theory      z%s\n", r->paper ? "        paper" : "");
     for (int m = 0; m < s->models; m++) {
         char name[24];
-        prediction_name(name, sizeof name, p, (size_t)m);
+        bang_prediction_name(name, sizeof name, p, (size_t)m);
         print_row(r, s, name, s->mean[m], s->error[m], p->of[m].exact.accuracy,
                   r->paper ? &r->paper->paper_simulated[m] : NULL);
     }
@@ -175,7 +176,7 @@ static void print_table(const request *r, const bang_simulation_result *s, const
 static int run_simulation(cli *c, request *r)
 {
     bang_theory_problem problem;
-    predictions p = {0};
+    bang_predictions p = {0};
     bang_simulation_result result;
     bang_error err = {0};
     cli_models_problem(&problem, &r->models, c);
@@ -191,7 +192,7 @@ static int run_simulation(cli *c, request *r)
         cli_bar_finish(&bar);
         r->options.progress = NULL;
         if (rc == 0 && cli_speaks())
-            rc = predict(&p, &problem, &r->theory, 0, &err);
+            rc = bang_predictions_make(&p, &problem, &r->theory, 0, &err);
         if (rc < 0) {
             status = cli_fail(c, &err);
         } else if (!cli_speaks()) {
@@ -203,7 +204,7 @@ static int run_simulation(cli *c, request *r)
             status = CLI_DONE;
         }
     }
-    predictions_release(&p);
+    bang_predictions_release(&p);
     bang_theory_problem_release(&problem);
     return status;
 }

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "bang/base/file.h"
+#include "bang/bridge/prediction.h"
 #include "bang/lab/lab.h"
 #include "bang/report/figure.h"
 #include "models.h"
-#include "predictions.h"
 #include "sweep.h"
 
 typedef struct request {
@@ -74,42 +74,6 @@ static int run_figure(cli *c, request *r)
     return CLI_DONE;
 }
 
-static json_t *best_json(const bang_theory_best *best, int models)
-{
-    json_t *weights = best->has_ose ? json_array() : json_null();
-    for (int m = 0; best->has_ose && m < models; m++)
-        json_array_append_new(weights, bang_json_number(best->ose_weights[m]));
-    json_t *interval = isnan(best->alpha_exact[0])
-                           ? json_null()
-                           : json_pack("[oo]", bang_json_number(best->alpha_exact[0]),
-                                       bang_json_number(best->alpha_exact[1]));
-    return json_pack("{so so so so so so}", "alpha_gaussian",
-                     bang_json_number(best->alpha_gaussian), "alpha_exact", interval, "wse_exact",
-                     bang_json_number(best->wse_exact), "wse_gaussian",
-                     bang_json_number(best->wse_gaussian), "ose_weights", weights, "ose_gaussian",
-                     bang_json_number(best->ose_gaussian));
-}
-
-static int print_predictions_json(const cli *c, const request *r,
-                                  const bang_theory_problem *problem, const predictions *p,
-                                  const bang_theory_best *best)
-{
-    json_t *out = json_pack(
-        "{sI so so so so so so so so}", "classes", (json_int_t)problem->classes, "shift",
-        bang_json_number(problem->shift), "sigma", bang_json_number(problem->sigma), "exact",
-        predictions_json(p, prediction_exact), "gaussian", predictions_json(p, prediction_gaussian),
-        "id", predictions_json(p, prediction_id), "method", predictions_json(p, prediction_method),
-        "stderr", predictions_json(p, prediction_error), "gaussian_argument",
-        predictions_json(p, prediction_argument));
-    if (r->best)
-        json_object_set_new(out, "best", best_json(best, p->models));
-    if (r->failure)
-        json_object_set_new(out, "failure", predictions_json(p, prediction_failure));
-    if (r->polynomial)
-        json_object_set_new(out, "polynomial", predictions_json(p, prediction_polynomial));
-    return cli_print_json(c, out);
-}
-
 static void print_best(const bang_theory_best *best, int models)
 {
     puts("\nBest weights");
@@ -135,7 +99,7 @@ static void print_best(const bang_theory_best *best, int models)
 }
 
 static void print_predictions(const request *r, const bang_theory_problem *problem,
-                              const predictions *p, const bang_theory_best *best)
+                              const bang_predictions *p, const bang_theory_best *best)
 {
     printf("K = %lld classes, shift p = %g, ", (long long)problem->classes, problem->shift);
     if (problem->sigma > 0)
@@ -144,9 +108,9 @@ static void print_predictions(const request *r, const bang_theory_problem *probl
         puts("small-noise limit\n");
     puts("             exact G      F_p(x)         x   in distribution   method");
     for (size_t i = 0; i < p->count; i++) {
-        const prediction *one = &p->of[i];
+        const bang_prediction *one = &p->of[i];
         char name[24];
-        prediction_name(name, sizeof name, p, i);
+        bang_prediction_name(name, sizeof name, p, i);
         char x[24] = "–";
         if (!isnan(one->argument))
             snprintf(x, sizeof x, "%.4f", one->argument);
@@ -163,14 +127,14 @@ static void print_predictions(const request *r, const bang_theory_problem *probl
         puts("\nProbability that one given wrong class beats the true one");
     for (size_t i = 0; r->failure && i < p->count; i++) {
         char name[24];
-        prediction_name(name, sizeof name, p, i);
+        bang_prediction_name(name, sizeof name, p, i);
         printf("  %-8s  %.6g\n", name, p->of[i].failure);
     }
     if (r->polynomial)
         puts("\nExact accuracy as a polynomial");
     for (size_t i = 0; r->polynomial && i < p->count; i++) {
         char name[24];
-        prediction_name(name, sizeof name, p, i);
+        bang_prediction_name(name, sizeof name, p, i);
         printf("  %-8s  %s\n", name, p->of[i].polynomial);
     }
 }
@@ -178,7 +142,7 @@ static void print_predictions(const request *r, const bang_theory_problem *probl
 static int run_predictions(cli *c, request *r)
 {
     bang_theory_problem problem;
-    predictions p = {0};
+    bang_predictions p = {0};
     bang_theory_best best = {0};
     bang_error err = {0};
     if (!r->models.has_shift)
@@ -188,11 +152,12 @@ static int run_predictions(cli *c, request *r)
     cli_models_problem(&problem, &r->models, c);
     int status = CLI_USAGE;
     if (!cli_usage_failed(c)) {
-        int extras = (r->failure ? PREDICT_FAILURE : 0) | (r->polynomial ? PREDICT_POLYNOMIAL : 0);
+        int extras =
+            (r->failure ? BANG_PREDICT_FAILURE : 0) | (r->polynomial ? BANG_PREDICT_POLYNOMIAL : 0);
         cli_bar bar;
         cli_bar_start(&bar, c, "theory");
         r->options.progress = &bar.progress;
-        int rc = predict(&p, &problem, &r->options, extras, &err);
+        int rc = bang_predictions_make(&p, &problem, &r->options, extras, &err);
         if (rc == 0 && r->best)
             rc = bang_theory_find_best(&best, &problem, &r->options, &err);
         cli_bar_finish(&bar);
@@ -200,13 +165,14 @@ static int run_predictions(cli *c, request *r)
         if (rc < 0) {
             status = cli_fail(c, &err);
         } else if (c->json) {
-            status = print_predictions_json(c, r, &problem, &p, &best);
+            status = cli_print_json(
+                c, bang_predictions_tell(&p, &problem, r->best ? &best : NULL, extras));
         } else {
             print_predictions(r, &problem, &p, &best);
             status = CLI_DONE;
         }
     }
-    predictions_release(&p);
+    bang_predictions_release(&p);
     bang_theory_problem_release(&problem);
     return status;
 }

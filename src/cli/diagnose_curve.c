@@ -25,7 +25,7 @@ void diagnose_check_highlights(cli *c, const diagnose_curve *points,
                         request->highlights[i], request->curve);
 }
 
-static void draw_band(diagnose_fit *out, double level)
+static void draw_band(bang_finding_curve *out, double level)
 {
     double least = out->fit.least, most = out->fit.most;
     for (size_t i = 0; i < out->highlight_count; i++) {
@@ -34,13 +34,13 @@ static void draw_band(diagnose_fit *out, double level)
     }
     for (size_t i = 0; i < BAND; i++) {
         double x = least + (most - least) * (double)i / (BAND - 1);
-        out->band[i] = (diagnose_band){x, bang_curve_at(&out->fit, x, level)};
+        out->band[i] = (bang_finding_band){x, bang_curve_at(&out->fit, x, level)};
     }
     out->band_count = BAND;
 }
 
-static int fit_points(diagnose_fit *out, const diagnose_curve *points, const char *is_highlight,
-                      const diagnose_request *request, bang_error *err)
+static int fit_points(bang_finding_curve *out, const diagnose_curve *points,
+                      const char *is_highlight, const diagnose_request *request, bang_error *err)
 {
     double *x = calloc(points->count + 1, sizeof *x), *y = calloc(points->count + 1, sizeof *y);
     int rc = x && y ? 0 : bang_fail_memory(err);
@@ -50,7 +50,7 @@ static int fit_points(diagnose_fit *out, const diagnose_curve *points, const cha
         x[out->count] = points->fine[i];
         y[out->count] = points->avg[i];
         out->points[out->count++] =
-            (diagnose_point){points->names[i], points->fine[i], points->avg[i]};
+            (bang_finding_point){points->names[i], points->fine[i], points->avg[i]};
     }
     bang_error why = {0};
     if (rc == 0 && bang_curve_fit(&out->fit, x, y, out->count, &why) < 0)
@@ -58,7 +58,7 @@ static int fit_points(diagnose_fit *out, const diagnose_curve *points, const cha
     free(x);
     free(y);
     for (size_t i = 0; i < out->highlight_count && rc == 0; i++) {
-        diagnose_highlight *h = &out->highlights[i];
+        bang_finding_highlight *h = &out->highlights[i];
         h->at = bang_curve_at(&out->fit, h->point.fine, request->level);
         h->residual = bang_curve_compare(&out->fit, h->point.fine, h->point.avg);
     }
@@ -67,11 +67,11 @@ static int fit_points(diagnose_fit *out, const diagnose_curve *points, const cha
     return rc;
 }
 
-int diagnose_fit_curve(diagnose_fit *out, const diagnose_curve *points,
+int diagnose_fit_curve(bang_finding_curve *out, const diagnose_curve *points,
                        const diagnose_request *request, bang_error *err)
 {
     char *is_highlight = calloc(points->count + 1, 1);
-    *out = (diagnose_fit){0};
+    *out = (bang_finding_curve){0};
     out->points = calloc(points->count + 1, sizeof *out->points);
     out->highlights = calloc(request->highlight_count + 1, sizeof *out->highlights);
     out->band = calloc(BAND, sizeof *out->band);
@@ -81,7 +81,7 @@ int diagnose_fit_curve(diagnose_fit *out, const diagnose_curve *points,
         size_t at = find_point(points, request->highlights[i]);
         is_highlight[at] = 1;
         out->highlights[out->highlight_count++].point =
-            (diagnose_point){points->names[at], points->fine[at], points->avg[at]};
+            (bang_finding_point){points->names[at], points->fine[at], points->avg[at]};
     }
     if (rc == 0)
         rc = fit_points(out, points, is_highlight, request, err);
@@ -89,30 +89,30 @@ int diagnose_fit_curve(diagnose_fit *out, const diagnose_curve *points,
     return rc;
 }
 
-void diagnose_fit_release(diagnose_fit *fit)
+void diagnose_fit_release(bang_finding_curve *fit)
 {
     free(fit->points);
     free(fit->highlights);
     free(fit->band);
-    *fit = (diagnose_fit){0};
+    *fit = (bang_finding_curve){0};
 }
 
-static void print_points(const diagnose_fit *c)
+static void print_points(const bang_finding_curve *c)
 {
     puts("\n    FM      AM   curve   above  point");
     for (size_t i = 0; i < c->count; i++) {
-        const diagnose_point *p = &c->points[i];
+        const bang_finding_point *p = &c->points[i];
         char above[32];
         double y = bang_curve_at(&c->fit, p->fine, 0.5).y;
         printf("%6.1f  %6.1f  %6.1f  %6s  ", 100 * p->fine, 100 * p->avg, 100 * y,
-               diagnose_points(above, p->avg - y));
+               bang_finding_in_points(above, p->avg - y));
         cli_print_clean(p->name);
         putchar('\n');
     }
 }
 
 /* Above or below the curve, and whether that is more than points scatter: the level decides. */
-static void print_highlight(const diagnose_highlight *h, double level)
+static void print_highlight(const bang_finding_highlight *h, double level)
 {
     const bang_curve_residual *r = &h->residual;
     double residual = 100 * r->residual;
@@ -138,9 +138,9 @@ static void print_highlight(const diagnose_highlight *h, double level)
         puts("Its FM lies outside of the fitted points: the curve is extrapolated there.");
 }
 
-void diagnose_print_curve(const diagnose_result *r)
+void diagnose_print_curve(const bang_finding *r)
 {
-    const diagnose_fit *c = r->curve;
+    const bang_finding_curve *c = r->curve;
     const double *k = c->fit.coefficients;
     printf("Accuracy on the curve: %zu points\n", c->count);
     printf("AM = %.4g %c %.4g FM %c %.4g FM^2 (fractions)", k[0], k[1] < 0 ? '-' : '+', fabs(k[1]),

@@ -88,7 +88,7 @@ void diagnose_files_release(diagnose_files *files)
 enum { CLASS = 24, SAMPLES = 20 }; /* columns of a class; samples of a group that are shown */
 
 /* "3 tiger", or the number alone. */
-static void class_text(char out[160], const diagnose_facts *facts, size_t class)
+static void class_text(char out[160], const bang_finding_facts *facts, size_t class)
 {
     if (facts->class_name)
         snprintf(out, 160, "%zu %.120s", class, facts->class_name[class]);
@@ -97,7 +97,7 @@ static void class_text(char out[160], const diagnose_facts *facts, size_t class)
 }
 
 /* As wide as the longest that is shown. */
-static size_t class_width(const diagnose_facts *facts, const bang_tally *t)
+static size_t class_width(const bang_finding_facts *facts, const bang_tally *t)
 {
     size_t width = 5;
     for (size_t i = 0; i < t->listed_count; i++) {
@@ -114,7 +114,7 @@ static size_t class_width(const diagnose_facts *facts, const bang_tally *t)
     return facts->file && width > CLASS - 8 ? CLASS - 8 : width > CLASS - 5 ? CLASS - 5 : width;
 }
 
-static void print_sample(const diagnose_facts *facts, const bang_sample *s, size_t width)
+static void print_sample(const bang_finding_facts *facts, const bang_sample *s, size_t width)
 {
     char text[160];
     printf("%8zu  ", s->index);
@@ -133,11 +133,11 @@ static void print_sample(const diagnose_facts *facts, const bang_sample *s, size
     putchar('\n');
 }
 
-void diagnose_print_list(const diagnose_result *r, size_t set)
+void diagnose_print_list(const bang_finding *r, size_t set)
 {
     const bang_set_diagnosis *found = &r->found->sets[set];
     const bang_tally *t = found->tally;
-    const diagnose_facts *facts = &r->facts[set];
+    const bang_finding_facts *facts = &r->facts[set];
     size_t width = class_width(facts, t);
     const char *avg = found->has_average ? "AM" : "OSE";
     for (int g = 0; g < BANG_GROUPS; g++) {
@@ -175,7 +175,7 @@ static int by_size(const void *left, const void *right)
     return x != y ? (x < y) - (x > y) : (a->class > b->class) - (a->class < b->class);
 }
 
-void diagnose_print_classes(const diagnose_result *r, size_t set)
+void diagnose_print_classes(const bang_finding *r, size_t set)
 {
     const bang_set_diagnosis *found = &r->found->sets[set];
     const bang_tally *t = found->tally;
@@ -184,9 +184,10 @@ void diagnose_print_classes(const diagnose_result *r, size_t set)
     change *changes = calloc(t->classes + 1, sizeof *changes);
     for (size_t k = 0; changes && t->class_rows && k < t->classes; k++)
         if (t->class_rows[k])
-            changes[count++] = (change){k, diagnose_class_accuracy(found, k, BANG_AVG) -
-                                               fmax(diagnose_class_accuracy(found, k, BANG_PRE),
-                                                    diagnose_class_accuracy(found, k, BANG_FINE))};
+            changes[count++] =
+                (change){k, bang_finding_class_accuracy(found, k, BANG_AVG) -
+                                fmax(bang_finding_class_accuracy(found, k, BANG_PRE),
+                                     bang_finding_class_accuracy(found, k, BANG_FINE))};
     if (count)
         qsort(changes, count, sizeof *changes, by_size);
     size_t shown = count < SHOWN ? count : SHOWN;
@@ -198,10 +199,10 @@ void diagnose_print_classes(const diagnose_result *r, size_t set)
         char points[32], text[160];
         class_text(text, &r->facts[set], k);
         printf("%8zu %8.1f %8.1f %8.1f %9s  ", t->class_rows[k],
-               100 * diagnose_class_accuracy(found, k, BANG_PRE),
-               100 * diagnose_class_accuracy(found, k, BANG_FINE),
-               100 * diagnose_class_accuracy(found, k, BANG_AVG),
-               diagnose_points(points, changes[i].value));
+               100 * bang_finding_class_accuracy(found, k, BANG_PRE),
+               100 * bang_finding_class_accuracy(found, k, BANG_FINE),
+               100 * bang_finding_class_accuracy(found, k, BANG_AVG),
+               bang_finding_in_points(points, changes[i].value));
         cli_print_clean(text);
         putchar('\n');
     }

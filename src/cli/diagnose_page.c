@@ -8,7 +8,7 @@
 
 static json_t *options_of(diagnose_page *p)
 {
-    const diagnose_result *r = p->r;
+    const bang_finding *r = p->r;
     json_t *options = json_object(), *sets = json_array();
     for (size_t i = 0; r->found && i < r->found->set_count; i++)
         page_put(p, sets, page_string(r->found->sets[i].name));
@@ -65,7 +65,7 @@ static json_t *models_of(const diagnose_page *p)
                        p->has_average ? ", average of their weights (AM)" : "");
 }
 
-static json_t *average_of(const diagnose_facts *facts)
+static json_t *average_of(const bang_finding_facts *facts)
 {
     return json_string(strcmp(facts->average, "ose") == 0 ? "none: the OSE in its place"
                                                           : facts->average);
@@ -92,7 +92,7 @@ static void add_set_table(diagnose_page *p)
     columns[count++] = "average";
     json_t *table = page_table(p, "Data sets.", columns, count);
     for (size_t i = 0; i < found->set_count; i++) {
-        const diagnose_facts *facts = &p->r->facts[i];
+        const bang_finding_facts *facts = &p->r->facts[i];
         json_t *row = page_row(p, table);
         page_put(p, row, page_set_name(p, i));
         page_put(p, row, json_integer((json_int_t)found->sets[i].tally->counted));
@@ -172,7 +172,7 @@ static void add_summary(diagnose_page *p)
     if (p->r->found && page_labelled(p)) {
         page_verdicts(p);
     } else {
-        diagnose_sentences(&sentences, p->r);
+        bang_finding_sentences(&sentences, p->r);
         add_lines(p, sentences.data);
     }
     if (p->r->found)
@@ -218,7 +218,7 @@ static void name_third(diagnose_page *p)
     p->third_name = given ? "average" : "output-space ensemble";
 }
 
-int diagnose_write_page(const char *path, const diagnose_result *r, bang_error *err)
+int diagnose_write_page(const char *path, const bang_finding *r, bang_error *err)
 {
     diagnose_page p = {.r = r, .show = json_array()};
     json_t *records = json_array();

@@ -11,7 +11,7 @@
 #include "diagnose.h"
 
 typedef struct diagnose_page {
-    const diagnose_result *r;
+    const bang_finding *r;
     json_t *show; /* entries of the section that is written */
     int failed;   /* something could not be made: out of memory */
     /* What the third letter of a group stands for: the average where any set has one, else

@@ -25,7 +25,7 @@ enum { RULE, NEEDS, ALPHA, NEAREST, ID, OOD, COST, COLUMNS };
 static void add_choice(diagnose_page *p, json_t *table, const char *title, const char *needs,
                        const bang_choice *choice, double nearest)
 {
-    int is_near = fabs(nearest - choice->alpha) <= DIAGNOSE_NEAREST_MOST;
+    int is_near = fabs(nearest - choice->alpha) <= BANG_FINDING_NEAREST_MOST;
     json_t *row = page_row(p, table);
     page_put(p, row, json_string(title));
     page_put(p, row, json_string(needs));
@@ -73,7 +73,7 @@ static void add_choices(diagnose_page *p, const bang_set_diagnosis *with)
         p, table,
         "Accuracies in per cent, at the measured alpha nearest to the rule's, if that is "
         "within %g.%s%s",
-        DIAGNOSE_NEAREST_MOST,
+        BANG_FINDING_NEAREST_MOST,
         judged ? " Cost: what the choice lacks to the best alpha on the labelled OOD sets" : "",
         !judged            ? ""
         : p->r->replicates ? ", which is chosen with their labels, and its interval, which holds "
@@ -130,8 +130,8 @@ static void add_balance(diagnose_page *p)
 
 void page_advice(diagnose_page *p)
 {
-    const bang_set_diagnosis *with = diagnose_with_averages(p->r->found);
-    int advised = diagnose_advised(p->r->found);
+    const bang_set_diagnosis *with = bang_finding_with_averages(p->r->found);
+    int advised = bang_finding_advised(p->r->found);
     if (with && advised >= 0) {
         add_choices(p, with);
         add_command(p, advised);

@@ -319,7 +319,7 @@ static void add_paths(diagnose_page *p, const alpha_path paths[PATHS])
                   "one (1). Up and to the right is better in both respects.");
     }
     add_alpha_table(p, paths);
-    add_comparison(p, diagnose_with_averages(found));
+    add_comparison(p, bang_finding_with_averages(found));
 }
 
 void page_alphas(diagnose_page *p)

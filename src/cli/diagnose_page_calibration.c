@@ -51,9 +51,10 @@ static void add_scatter(diagnose_page *p)
             if (!page_is_labelled(p, i))
                 continue;
             page_put(p, x,
-                     exists ? bang_json_number(diagnose_accuracy(set, roles[m])) : json_null());
+                     exists ? bang_json_number(bang_finding_accuracy(set, roles[m])) : json_null());
             page_put(p, y,
-                     exists ? bang_json_number(diagnose_confidence(set, roles[m])) : json_null());
+                     exists ? bang_json_number(bang_finding_confidence(set, roles[m]))
+                            : json_null());
             any |= exists;
         }
         int *place = roles[m] == BANG_FINE ? &fine : roles[m] == BANG_FINE_SCALED ? &scaled : NULL;
@@ -140,9 +141,10 @@ static void add_error_row(diagnose_page *p, json_t *table, size_t i, bang_role r
                                        role <= BANG_OSE ? &set->mass[role] : NULL};
     json_t *row = page_row(p, table);
     page_put(p, row, page_set_name(p, i));
-    page_put(p, row, json_string(diagnose_role_title(role)));
+    page_put(p, row, json_string(bang_finding_role_title(role)));
     page_put(p, row, page_percent(member->confidence, 0));
-    page_put(p, row, page_percent(member->confidence - diagnose_accuracy(set, role), PAGE_SIGN));
+    page_put(p, row,
+             page_percent(member->confidence - bang_finding_accuracy(set, role), PAGE_SIGN));
     for (int k = 0; k < 2; k++) {
         page_put(p, row, kinds[k] ? page_percent(kinds[k]->ece, 0) : json_null());
         page_put(p, row, kinds[k] ? page_percent(kinds[k]->mce, 0) : json_null());
@@ -160,7 +162,7 @@ static void add_error_means(diagnose_page *p, json_t *table, bang_role role)
         page_value(p, PAGE_MEAN, (bang_quantity)(BANG_Q_ACCURACY + (int)role));
     json_t *row = page_row(p, table);
     page_put(p, row, page_set_name(p, PAGE_MEAN));
-    page_put(p, row, json_string(diagnose_role_title(role)));
+    page_put(p, row, json_string(bang_finding_role_title(role)));
     page_put(p, row, page_percent(found->ood_confidence[role], 0));
     page_put(p, row, page_percent(found->ood_confidence[role] - accuracy->value, PAGE_SIGN));
     page_put(p, row, page_percent(found->ood_ece[role], 0));
@@ -213,7 +215,7 @@ static void add_temperatures(diagnose_page *p)
                  json_pack(
                      "[so]", m ? "FM" : "PM",
                      page_format(
-                         "%s%s", diagnose_temperature(text, found->temperature[m].temperature),
+                         "%s%s", bang_finding_temperature(text, found->temperature[m].temperature),
                          found->temperature[m].at_limit ? " (no minimum within the limits)" : "")));
     page_put(p, rows,
              json_pack("[so]", "from",
@@ -237,8 +239,8 @@ static void add_temperatures(diagnose_page *p)
 static double gap_of(const diagnose_page *p, size_t i, bang_role role)
 {
     const bang_diagnosis *found = p->r->found;
-    double confidence =
-        i == PAGE_MEAN ? found->ood_confidence[role] : diagnose_confidence(&found->sets[i], role);
+    double confidence = i == PAGE_MEAN ? found->ood_confidence[role]
+                                       : bang_finding_confidence(&found->sets[i], role);
     return confidence - page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value;
 }
 
@@ -288,10 +290,11 @@ static void add_confidences(diagnose_page *p)
         for (int role = BANG_PRE; role <= BANG_OSE; role++) {
             if (role == BANG_AVG && !p->has_average)
                 continue;
-            page_put(p, row,
-                     page_has_role(p, i, (bang_role)role)
-                         ? page_percent(diagnose_confidence(&found->sets[i], (bang_role)role), 0)
-                         : json_null());
+            page_put(
+                p, row,
+                page_has_role(p, i, (bang_role)role)
+                    ? page_percent(bang_finding_confidence(&found->sets[i], (bang_role)role), 0)
+                    : json_null());
         }
     }
     page_note(p, table,

@@ -20,12 +20,12 @@ static void add_point(diagnose_page *p, json_t *series, double x, double y)
 }
 
 /* The fit with its band; half widths of a new point where there are any. */
-static json_t *fit_series(diagnose_page *p, const diagnose_fit *curve)
+static json_t *fit_series(diagnose_page *p, const bang_finding_curve *curve)
 {
     json_t *series = empty_series(p, "quadratic fit", PAGE_GREY), *band = json_array();
     int has_band = curve->band_count > 0;
     for (size_t i = 0; i < curve->band_count; i++) {
-        const diagnose_band *at = &curve->band[i];
+        const bang_finding_band *at = &curve->band[i];
         add_point(p, series, at->fine, at->at.y);
         page_put(p, band, bang_json_number(at->at.point_half));
         has_band &= isfinite(at->at.point_half) != 0;
@@ -36,7 +36,7 @@ static json_t *fit_series(diagnose_page *p, const diagnose_fit *curve)
     return series;
 }
 
-static json_t *points_series(diagnose_page *p, const diagnose_fit *curve)
+static json_t *points_series(diagnose_page *p, const bang_finding_curve *curve)
 {
     json_t *series = empty_series(p, "pairs of the fit", PAGE_PRE), *labels = json_array();
     for (size_t i = 0; i < curve->count; i++) {
@@ -48,11 +48,11 @@ static json_t *points_series(diagnose_page *p, const diagnose_fit *curve)
     return series;
 }
 
-static json_t *highlight_series(diagnose_page *p, const diagnose_fit *curve)
+static json_t *highlight_series(diagnose_page *p, const bang_finding_curve *curve)
 {
     json_t *series = empty_series(p, "highlighted", PAGE_FINE), *labels = json_array();
     for (size_t i = 0; i < curve->highlight_count; i++) {
-        const diagnose_point *point = &curve->highlights[i].point;
+        const bang_finding_point *point = &curve->highlights[i].point;
         add_point(p, series, point->fine, point->avg);
         page_put(p, labels, page_string(point->name));
     }
@@ -63,7 +63,7 @@ static json_t *highlight_series(diagnose_page *p, const diagnose_fit *curve)
     return series;
 }
 
-static void add_curve_chart(diagnose_page *p, const diagnose_fit *curve)
+static void add_curve_chart(diagnose_page *p, const bang_finding_curve *curve)
 {
     json_t *chart = page_entry(p, "lines", "Accuracy on the curve."), *list = json_array();
     page_put(p, list, fit_series(p, curve));
@@ -88,7 +88,7 @@ static void add_curve_chart(diagnose_page *p, const diagnose_fit *curve)
         band);
 }
 
-static void add_curve_facts(diagnose_page *p, const diagnose_fit *curve)
+static void add_curve_facts(diagnose_page *p, const bang_finding_curve *curve)
 {
     const bang_curve *fit = &curve->fit;
     json_t *facts = page_entry(p, "facts", "The fit"), *rows = json_array();
@@ -109,7 +109,7 @@ static void add_curve_facts(diagnose_page *p, const diagnose_fit *curve)
     page_set(p, facts, "rows", rows);
 }
 
-static void add_highlights(diagnose_page *p, const diagnose_fit *curve)
+static void add_highlights(diagnose_page *p, const bang_finding_curve *curve)
 {
     static const char *const columns[] = {"pair",  "fine-tuned", "average", "curve",
                                           "above", "error",      "p",       "remark"};
@@ -119,7 +119,7 @@ static void add_highlights(diagnose_page *p, const diagnose_fit *curve)
     json_t *table =
         page_table(p, "Highlighted pairs against the curve, in per cent.", columns, beyond ? 8 : 7);
     for (size_t i = 0; i < curve->highlight_count; i++) {
-        const diagnose_highlight *h = &curve->highlights[i];
+        const bang_finding_highlight *h = &curve->highlights[i];
         char error[PAGE_TEXT];
         json_t *row = page_row(p, table);
         page_put(p, row, page_string(h->point.name));
@@ -144,7 +144,7 @@ static void add_highlights(diagnose_page *p, const diagnose_fit *curve)
 
 void page_curve(diagnose_page *p)
 {
-    const diagnose_fit *curve = p->r->curve;
+    const bang_finding_curve *curve = p->r->curve;
     add_curve_chart(p, curve);
     add_curve_facts(p, curve);
     if (curve->highlight_count)

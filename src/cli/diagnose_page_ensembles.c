@@ -71,8 +71,8 @@ static void add_diversity(diagnose_page *p)
                 json_t *row = page_row(p, table);
                 page_put(p, row, page_set_name(p, i));
                 page_put(p, row,
-                         page_format("%s, %s", diagnose_role_title(roles[a]),
-                                     diagnose_role_title(roles[b])));
+                         page_format("%s, %s", bang_finding_role_title(roles[a]),
+                                     bang_finding_role_title(roles[b])));
                 page_put(p, row, page_percent(d->agreement, 0));
                 page_put(p, row, page_percent(d->disagreement, 0));
                 if (!labelled)

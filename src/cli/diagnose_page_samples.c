@@ -83,7 +83,7 @@ static void add_class_table(diagnose_page *p, size_t set)
 {
     const bang_set_diagnosis *found = &p->r->found->sets[set];
     bang_role third = found->has_average ? BANG_AVG : BANG_OSE;
-    const char *columns[] = {"class",      "samples", "PM", "FM", diagnose_role_title(third),
+    const char *columns[] = {"class",      "samples", "PM", "FM", bang_finding_role_title(third),
                              "improvement"};
     size_t classes = found->tally->classes;
     json_t *table = page_table(p, NULL, columns, sizeof columns / sizeof *columns);
@@ -91,9 +91,9 @@ static void add_class_table(diagnose_page *p, size_t set)
              page_format("Accuracy in the classes of %s, in per cent.", found->name));
     page_set(p, table, "decimals", json_pack("[nniiii]", 1, 1, 1, 1));
     for (size_t c = 0; c < classes && c < ROWS_MOST; c++) {
-        double pre = diagnose_class_accuracy(found, c, BANG_PRE);
-        double fine = diagnose_class_accuracy(found, c, BANG_FINE);
-        double last = diagnose_class_accuracy(found, c, third);
+        double pre = bang_finding_class_accuracy(found, c, BANG_PRE);
+        double fine = bang_finding_class_accuracy(found, c, BANG_FINE);
+        double last = bang_finding_class_accuracy(found, c, third);
         json_t *row = page_row(p, table);
         page_put(p, row, class_of(p, set, c));
         page_put(p, row, json_integer((json_int_t)found->tally->class_rows[c]));

@@ -26,7 +26,7 @@ typedef struct judge {
 /* 1 for, -1 against, 0 neither; p of an exact test, or NaN. */
 static int side_of(const diagnose_page *page, const bang_estimate *e, double p)
 {
-    return !diagnose_is_real(e, p, page->r->level) ? 0 : e->value > 0 ? 1 : -1;
+    return !bang_finding_is_real(e, p, page->r->level) ? 0 : e->value > 0 ? 1 : -1;
 }
 
 static void count_side(judge *j, int side)
@@ -134,8 +134,8 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
         over_both[PAGE_TEXT];
     for (size_t i = 0; i < p->r->found->set_count; i++)
         if (is_judged(p, i))
-            count_side(&j, diagnose_beats_both(&p->r->found->sets[i], p->r->found->sets[i].of,
-                                               p->r->level));
+            count_side(&j, bang_finding_beats_both(&p->r->found->sets[i], p->r->found->sets[i].of,
+                                                   p->r->level));
     page_say_percent(avg, of[BANG_Q_ACCURACY + BANG_AVG].value, 0);
     page_say_percent(pre, of[BANG_Q_ACCURACY + BANG_PRE].value, 0);
     page_say_percent(fine, of[BANG_Q_ACCURACY + BANG_FINE].value, 0);
@@ -150,7 +150,7 @@ static void judge_improvement(diagnose_page *p, const bang_estimate *of)
     add_sets(&because, &j, "Real");
     add_rule(&because, p, "the difference to each model");
     add_verdict(p, claim_of(p, third_of(p, 0), "beats both models"),
-                holds_by(&j, diagnose_beats_both(only_judged(p), of, p->r->level)), &because);
+                holds_by(&j, bang_finding_beats_both(only_judged(p), of, p->r->level)), &because);
 }
 
 static int side_of_counts(const diagnose_page *p, size_t corrected, size_t broken)
@@ -196,23 +196,23 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
     const bang_diagnosis *found = p->r->found;
     const bang_estimate *accuracy = &of[BANG_Q_ACCURACY + BANG_FINE];
     const bang_set_diagnosis *id = &found->sets[found->id];
-    double confidence =
-        found->ood_count ? found->ood_confidence[BANG_FINE] : diagnose_confidence(id, BANG_FINE);
+    double confidence = found->ood_count ? found->ood_confidence[BANG_FINE]
+                                         : bang_finding_confidence(id, BANG_FINE);
     judge j = {.p = p};
     bang_text because = {0};
     char mean[PAGE_TEXT], right[PAGE_TEXT], gap[PAGE_TEXT];
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i))
-            count_side(&j,
-                       diagnose_confidence_side(diagnose_confidence(&found->sets[i], BANG_FINE),
-                                                &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
+            count_side(&j, bang_finding_confidence_side(
+                               bang_finding_confidence(&found->sets[i], BANG_FINE),
+                               &found->sets[i].of[BANG_Q_ACCURACY + BANG_FINE]));
     page_say_percent(mean, confidence, 0);
     page_say(right, accuracy, 0);
     page_say_percent(gap, confidence - accuracy->value, PAGE_SIGN);
     bang_text_add(&because, "Mean confidence %s %%, accuracy %s %%: a gap of %s points", mean,
                   right, gap);
     if (found->ood_count && page_is_labelled(p, found->id)) {
-        page_say_percent(gap, diagnose_gap(id, BANG_FINE), PAGE_SIGN);
+        page_say_percent(gap, bang_finding_gap(id, BANG_FINE), PAGE_SIGN);
         bang_text_add(&because, " (%s in distribution)", gap);
     }
     bang_text_add(&because, ".");
@@ -221,11 +221,11 @@ static int judge_confidence(diagnose_page *p, const bang_estimate *of)
                                 ? " Decided by whether the mean confidence lies above the "
                                   "interval of the accuracy; partly when by less than 5 points."
                                 : " Not decided: no intervals were computed.");
-    const char *holds = holds_by(&j, diagnose_confidence_side(confidence, accuracy));
-    int is_small = confidence - accuracy->value < DIAGNOSE_GAP_LEAST;
+    const char *holds = holds_by(&j, bang_finding_confidence_side(confidence, accuracy));
+    int is_small = confidence - accuracy->value < BANG_FINDING_GAP_LEAST;
     add_verdict(p, claim_of(p, "The fine-tuned model", "is over-confident"),
                 is_small && strcmp(holds, "yes") == 0 ? "partly" : holds, &because);
-    return diagnose_confidence_side(confidence, accuracy) > 0 && !is_small;
+    return bang_finding_confidence_side(confidence, accuracy) > 0 && !is_small;
 }
 
 /* The sign of the sum of margins in TF. There is no interval of it: the sets have to agree.
@@ -242,7 +242,7 @@ static int judge_dominance(diagnose_page *p)
         double sum = set->margin_sum[BANG_TF];
         if (!is_judged(p, i))
             continue;
-        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] < DIAGNOSE_FEW || !isfinite(sum)) {
+        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] < BANG_FINDING_FEW || !isfinite(sum)) {
             few++;
             continue;
         }
@@ -264,7 +264,7 @@ static int judge_dominance(diagnose_page *p)
                       low, high, negative, counted);
     if (few)
         bang_text_add(&because, "%s%zu set%s with fewer than %d such samples %s not judged.",
-                      counted ? " " : "", few, few == 1 ? "" : "s", DIAGNOSE_FEW,
+                      counted ? " " : "", few, few == 1 ? "" : "s", BANG_FINDING_FEW,
                       few == 1 ? "is" : "are");
     bang_text_add(&because, " Decided by the sign%s; no interval is computed.",
                   counted > 1 ? ", which has to be the same on all sets" : "");
@@ -289,7 +289,7 @@ static void judge_spaces(diagnose_page *p)
     for (size_t i = 0; i < found->set_count; i++)
         if (is_judged(p, i) && page_has_role(p, i, BANG_AVG))
             count_side(&j, side_of(p, &found->sets[i].of[BANG_Q_AVG_OSE],
-                                   diagnose_p(&found->sets[i], BANG_Q_AVG_OSE)));
+                                   bang_finding_p(&found->sets[i], BANG_Q_AVG_OSE)));
     if (!isfinite(gain->value)) {
         bang_text_add(&because, "Not decided: not every set has an average.");
     } else {
@@ -302,7 +302,7 @@ static void judge_spaces(diagnose_page *p)
         add_rule(&because, p, "the difference");
     }
     add_verdict(p, claim_of(p, "Averaging weights", "beats averaging outputs"),
-                holds_by(&j, side_of(p, gain, only ? diagnose_p(only, BANG_Q_AVG_OSE) : NAN)),
+                holds_by(&j, side_of(p, gain, only ? bang_finding_p(only, BANG_Q_AVG_OSE) : NAN)),
                 &because);
 }
 

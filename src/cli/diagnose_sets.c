@@ -11,7 +11,7 @@ static const char *const titles[2][5] = {{"", "", "", "", "cal."},
 enum { COLUMNS = sizeof columns / sizeof *columns, NAME_LEAST = 11, NAME_MOST = 22 };
 
 /* Where no set has an average, AM would be the OSE once more. */
-static int is_shown(const diagnose_result *r, int column)
+static int is_shown(const bang_finding *r, int column)
 {
     int any = columns[column] != BANG_AVG;
     for (size_t i = 0; i < r->found->set_count; i++)
@@ -28,7 +28,7 @@ static void print_percent(double value, int width)
 }
 
 /* Accuracies, FFT, and gaps of both models. */
-static void print_line(const diagnose_result *r, const bang_estimate *of, double gap_pre,
+static void print_line(const bang_finding *r, const bang_estimate *of, double gap_pre,
                        double gap_fine, int no_average)
 {
     char pre[32], fine[32];
@@ -37,7 +37,8 @@ static void print_line(const diagnose_result *r, const bang_estimate *of, double
             printf("%*.1f%c", i == 0 ? 7 : 6, 100 * of[BANG_Q_ACCURACY + columns[i]].value,
                    columns[i] == BANG_AVG && no_average ? '*' : ' ');
     print_percent(of[BANG_Q_FFT].value, 6);
-    printf("  %6s %6s\n", diagnose_points(pre, gap_pre), diagnose_points(fine, gap_fine));
+    printf("  %6s %6s\n", bang_finding_in_points(pre, gap_pre),
+           bang_finding_in_points(fine, gap_fine));
 }
 
 static void print_set_name(const bang_diagnosis *d, size_t index, size_t width)
@@ -49,7 +50,7 @@ static void print_set_name(const bang_diagnosis *d, size_t index, size_t width)
     printf("%s%*s", index == d->id ? mark : "", (int)(size < room ? room - size : 0), "");
 }
 
-static void print_heading(const diagnose_result *r, int width)
+static void print_heading(const bang_finding *r, int width)
 {
     for (int line = 0; line < 2; line++) {
         printf("%-*s", width, line ? "per cent" : "All sets");
@@ -77,21 +78,21 @@ static const struct {
 };
 
 /* "real", "may be chance" ...; set is NULL for the mean over the OOD sets. */
-static const char *judge_gain(const diagnose_result *r, const bang_set_diagnosis *set,
+static const char *judge_gain(const bang_finding *r, const bang_set_diagnosis *set,
                               const bang_estimate *of, bang_quantity q)
 {
     double p = NAN;
     if (q == BANG_Q_ALL)
-        return diagnose_verdict_all(set, of, r->level);
+        return bang_finding_verdict_all(set, of, r->level);
     if (set && q == BANG_Q_TT_FF)
         p = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     else if (set)
-        p = diagnose_p(set, q);
-    return diagnose_verdict(&of[q], p, r->level);
+        p = bang_finding_p(set, q);
+    return bang_finding_verdict(&of[q], p, r->level);
 }
 
 /* "+1.9 [+1.2, +2.6]" each, with a mark where it may be chance. */
-static void print_gains(const diagnose_result *r, int table, const bang_set_diagnosis *set,
+static void print_gains(const bang_finding *r, int table, const bang_set_diagnosis *set,
                         const bang_estimate *of)
 {
     char line[256] = "";
@@ -102,8 +103,8 @@ static void print_gains(const diagnose_result *r, int table, const bang_set_diag
         if (!is_shown(r, 2) && !gains[table][i].without)
             continue;
         const char *verdict = judge_gain(r, set, of, gains[table][i].quantity);
-        snprintf(cell, sizeof cell, "%7s%s%s", diagnose_points(points, e->value),
-                 diagnose_range(range, e), *verdict == 'm' ? " ~" : "");
+        snprintf(cell, sizeof cell, "%7s%s%s", bang_finding_in_points(points, e->value),
+                 bang_finding_range(range, e), *verdict == 'm' ? " ~" : "");
         used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", i < 2 ? 26 : 0, cell);
     }
     while (used && line[used - 1] == ' ')
@@ -111,7 +112,7 @@ static void print_gains(const diagnose_result *r, int table, const bang_set_diag
     puts(line);
 }
 
-static void print_gain_table(const diagnose_result *r, int table, size_t width)
+static void print_gain_table(const bang_finding *r, int table, size_t width)
 {
     const bang_diagnosis *d = r->found;
     int last = is_shown(r, 2) || table ? 2 : 1;
@@ -132,7 +133,7 @@ static void print_gain_table(const diagnose_result *r, int table, size_t width)
     }
 }
 
-void diagnose_print_sets(const diagnose_result *r)
+void diagnose_print_sets(const bang_finding *r)
 {
     const bang_diagnosis *d = r->found;
     size_t width = NAME_LEAST;
@@ -151,7 +152,7 @@ void diagnose_print_sets(const diagnose_result *r)
         if (!set->tally->labelled)
             continue;
         print_set_name(d, i, width);
-        print_line(r, set->of, diagnose_gap(set, BANG_PRE), diagnose_gap(set, BANG_FINE),
+        print_line(r, set->of, bang_finding_gap(set, BANG_PRE), bang_finding_gap(set, BANG_FINE),
                    !set->has_average);
         without += !set->has_average;
         without_ood += i != d->id && !set->has_average;
@@ -188,7 +189,7 @@ static void add_temperatures(bang_text *out, const bang_diagnosis *d)
     char text[32];
     for (int i = 0; i < 2; i++)
         bang_text_add(out, "%s %s %s%s", i ? "," : ":", i ? "FM" : "PM",
-                      diagnose_temperature(text, d->temperature[i].temperature),
+                      bang_finding_temperature(text, d->temperature[i].temperature),
                       d->temperature[i].at_limit ? " (at the limit)" : "");
     bang_text_add(out, !d->fitted ? "\n"
                        : d->set_count == 1
@@ -216,7 +217,7 @@ static void print_rule(const bang_choice *c, const char *title, double nearest, 
 {
     char range[64], cost[32], cost_range[64];
     printf("%-30s %7.2f", title, c->alpha);
-    if (fabs(nearest - c->alpha) > DIAGNOSE_NEAREST_MOST) {
+    if (fabs(nearest - c->alpha) > BANG_FINDING_NEAREST_MOST) {
         printf("     none\n");
         return;
     }
@@ -234,7 +235,8 @@ static void print_rule(const bang_choice *c, const char *title, double nearest, 
                  100 * c->ood.interval.high);
         printf("  %-14s", range);
     }
-    printf("%7s%s\n", diagnose_points(cost, c->cost.value), diagnose_range(cost_range, &c->cost));
+    printf("%7s%s\n", bang_finding_in_points(cost, c->cost.value),
+           bang_finding_range(cost_range, &c->cost));
 }
 
 /* A model that is not averaged, below the rules. */
@@ -249,7 +251,7 @@ static void print_single(const bang_diagnosis *d, bang_role role)
     print_rule(&c, role == BANG_FINE ? "FM, not averaged" : "PM, not averaged", c.alpha, 1);
 }
 
-void diagnose_print_alpha(const diagnose_result *r)
+void diagnose_print_alpha(const bang_finding *r)
 {
     static const char *const rules[2][BANG_RULES] = {
         {[BANG_RULE_ID_ACCURACY] = "best accuracy",
@@ -262,8 +264,8 @@ void diagnose_print_alpha(const diagnose_result *r)
          [BANG_RULE_ORACLE] = "best OOD accuracy, with labels"},
     };
     const bang_diagnosis *d = r->found;
-    const bang_set_diagnosis *with = diagnose_with_averages(d);
-    int advised = diagnose_advised(d), several = d->set_count > 1;
+    const bang_set_diagnosis *with = bang_finding_with_averages(d);
+    int advised = bang_finding_advised(d), several = d->set_count > 1;
     bang_text said = {0};
     add_temperatures(&said, d);
     add_balance(&said, d);

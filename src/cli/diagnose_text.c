@@ -31,15 +31,15 @@ static void format_interval(char out[64], const bang_estimate *e)
 }
 
 /* "OSE, weights 2 and 1" where they are not equal. */
-static void role_text(char out[64], const diagnose_result *r, bang_role role)
+static void role_text(char out[64], const bang_finding *r, bang_role role)
 {
     if (role == BANG_OSE && r->weights[0] != r->weights[1])
         snprintf(out, 64, "OSE, weights %.4g, %.4g", r->weights[0], r->weights[1]);
     else
-        snprintf(out, 64, "%s", diagnose_role_title(role));
+        snprintf(out, 64, "%s", bang_finding_role_title(role));
 }
 
-static void print_role(const diagnose_result *r, const bang_set_diagnosis *set, bang_role role)
+static void print_role(const bang_finding *r, const bang_set_diagnosis *set, bang_role role)
 {
     char title[64];
     role_text(title, r, role);
@@ -49,7 +49,7 @@ static void print_role(const diagnose_result *r, const bang_set_diagnosis *set, 
     format_percent(right, accuracy->value);
     format_interval(range, accuracy);
     format_percent(sure, m->confidence);
-    diagnose_points(gap, m->confidence - accuracy->value);
+    bang_finding_in_points(gap, m->confidence - accuracy->value);
     format_percent(ece, set->width[role].ece);
     format_plain(nll, m->nll);
     format_plain(brier, m->brier);
@@ -62,7 +62,7 @@ static int is_shown(const bang_set_diagnosis *set, int role)
     return set->member[role] >= 0 && (role != BANG_AVG || set->has_average);
 }
 
-static void print_models(const diagnose_result *r, const bang_set_diagnosis *set)
+static void print_models(const bang_finding *r, const bang_set_diagnosis *set)
 {
     char level[32];
     snprintf(level, sizeof level, "%g %% interval", 100 * r->level);
@@ -79,7 +79,7 @@ static void print_confidence(const bang_set_diagnosis *set)
     printf("\n%-*s  %10s\n", NAME, "per cent", "confidence");
     for (int role = 0; role < BANG_ROLES; role++)
         if (is_shown(set, role))
-            printf("%-*s  %10.1f\n", NAME, diagnose_role_title((bang_role)role),
+            printf("%-*s  %10.1f\n", NAME, bang_finding_role_title((bang_role)role),
                    100 * set->tally->of[set->member[role]].confidence);
 }
 
@@ -93,9 +93,9 @@ static void print_estimate(const char *title, const bang_estimate *e, const char
                            int width)
 {
     char points[32], range[64];
-    printf("%-*s  %6s", NAME, title, diagnose_points(points, e->value));
+    printf("%-*s  %6s", NAME, title, bang_finding_in_points(points, e->value));
     if (width || !isnan(e->interval.low))
-        printf(" %-16s  %-*s", diagnose_range(range, e), width, verdict);
+        printf(" %-16s  %-*s", bang_finding_range(range, e), width, verdict);
 }
 
 /* Without an average these are others once more, or none. */
@@ -106,7 +106,7 @@ static int is_twice(int q)
 }
 
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
-static void print_differences(const diagnose_result *r, const bang_set_diagnosis *set)
+static void print_differences(const bang_finding *r, const bang_set_diagnosis *set)
 {
     printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Differences of accuracy", "points", "",
            "", "only 1st", "only 2nd", "McNemar's p");
@@ -115,14 +115,14 @@ static void print_differences(const diagnose_result *r, const bang_set_diagnosis
         bang_role first, second;
         bang_mcnemar test;
         bang_quantity_roles((bang_quantity)q, &first, &second);
-        if (diagnose_mcnemar(&test, set, (bang_quantity)q) < 0 ||
+        if (bang_finding_mcnemar(&test, set, (bang_quantity)q) < 0 ||
             (!set->has_average && is_twice(q)))
             continue;
         /* without an average the OSE takes its place, and bears its own name */
         snprintf(title, sizeof title, "%s - %s",
-                 diagnose_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
-                 diagnose_role_title(second));
-        print_estimate(title, &set->of[q], diagnose_verdict(&set->of[q], test.p, r->level), 13);
+                 bang_finding_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
+                 bang_finding_role_title(second));
+        print_estimate(title, &set->of[q], bang_finding_verdict(&set->of[q], test.p, r->level), 13);
         printf("  %8zu  %8zu  ", test.b, test.c);
         print_p(test.p);
     }
@@ -147,20 +147,20 @@ static void print_groups(const bang_set_diagnosis *set)
 }
 
 /* The first part is FFT against TTF, of which there is an exact test, too. */
-static void print_contributions(const diagnose_result *r, const bang_set_diagnosis *set)
+static void print_contributions(const bang_finding *r, const bang_set_diagnosis *set)
 {
     const char *avg = set->has_average ? "AM" : "OSE";
     double sign_test = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     char all[64];
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
     print_estimate("TT+FF, both right or wrong", &set->of[BANG_Q_TT_FF],
-                   diagnose_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
+                   bang_finding_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
     putchar('\n');
     print_estimate("TF+FT, one of them right", &set->of[BANG_Q_TF_FT],
-                   diagnose_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
+                   bang_finding_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
     putchar('\n');
     snprintf(all, sizeof all, "all, %s - the better one", avg);
-    print_estimate(all, &set->of[BANG_Q_ALL], diagnose_verdict_all(set, set->of, r->level), 0);
+    print_estimate(all, &set->of[BANG_Q_ALL], bang_finding_verdict_all(set, set->of, r->level), 0);
     putchar('\n');
     const struct {
         const char *title;
@@ -194,15 +194,15 @@ static void print_margins(const bang_set_diagnosis *set)
     putchar('\n');
     for (int role = BANG_PRE; role <= BANG_AVG; role++)
         if (role != BANG_AVG || set->has_average)
-            print_margin_line(diagnose_role_title((bang_role)role),
+            print_margin_line(bang_finding_role_title((bang_role)role),
                               set->tally->of[set->member[role]].margin);
         else
             print_margin_line("OSE", set->tally->of[set->member[BANG_OSE]].margin);
     print_margin_line("PM + FM", set->margin_sum);
     /* appendix E.6: the sign of the sum tells which of the two carries the mean */
-    if (diagnose_dominates(set, BANG_TF))
+    if (bang_finding_dominates(set, BANG_TF))
         puts("TF: the sum is negative: where only PM is right, FM is surer of its mistake");
-    if (diagnose_dominates(set, BANG_FT))
+    if (bang_finding_dominates(set, BANG_FT))
         puts("FT: the sum is negative: where only FM is right, PM is surer of its mistake");
 }
 
@@ -236,7 +236,7 @@ static void print_scores(const bang_alpha_score *scores, size_t count, double al
 }
 
 /* The next larger alpha of both lists, of which one may be in any order. */
-static double next_alpha(const diagnose_result *r, const bang_set_diagnosis *set, double after)
+static double next_alpha(const bang_finding *r, const bang_set_diagnosis *set, double after)
 {
     double next = INFINITY;
     for (size_t i = 0; i < set->wse_count; i++)
@@ -249,7 +249,7 @@ static double next_alpha(const diagnose_result *r, const bang_set_diagnosis *set
 }
 
 /* Averages of weights and ensembles of outputs, side by side. */
-static void print_alphas(const diagnose_result *r, const bang_set_diagnosis *set)
+static void print_alphas(const bang_finding *r, const bang_set_diagnosis *set)
 {
     if (set->wse_count + r->ose_count == 0)
         return;
@@ -273,7 +273,7 @@ static void print_alphas(const diagnose_result *r, const bang_set_diagnosis *set
 }
 
 /* The two at the same alpha, as print_differences has it. */
-static void print_spaces(const diagnose_result *r, const bang_set_diagnosis *set)
+static void print_spaces(const bang_finding *r, const bang_set_diagnosis *set)
 {
     int any = 0;
     for (size_t i = 0; i < set->wse_count; i++) {
@@ -287,17 +287,17 @@ static void print_spaces(const diagnose_result *r, const bang_set_diagnosis *set
             printf("\n%-*s  %6s%-17s  %-13s  %8s  %8s  %s\n", NAME, "Weights - outputs", "points",
                    "", "", "only 1st", "only 2nd", "McNemar's p");
         snprintf(title, sizeof title, "at alpha %g", s->alpha);
-        print_estimate(title, &s->minus_ose, diagnose_verdict(&s->minus_ose, test->p, r->level),
+        print_estimate(title, &s->minus_ose, bang_finding_verdict(&s->minus_ose, test->p, r->level),
                        13);
         printf("  %8zu  %8zu  ", test->b, test->c);
         print_p(test->p);
     }
 }
 
-static void print_title(const diagnose_result *r, size_t index)
+static void print_title(const bang_finding *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
-    const diagnose_facts *facts = &r->facts[index];
+    const bang_finding_facts *facts = &r->facts[index];
     cli_print_clean(set->name);
     if (r->found->set_count > 1 && index == r->found->id)
         printf(" (in distribution)");
@@ -315,7 +315,7 @@ static void print_title(const diagnose_result *r, size_t index)
     puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: the ensemble of their outputs");
 }
 
-static void print_set(const diagnose_result *r, size_t index)
+static void print_set(const bang_finding *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
     print_title(r, index);
@@ -340,7 +340,7 @@ static void print_set(const diagnose_result *r, size_t index)
 }
 
 /* What was asked for of every set. */
-static void print_samples(const diagnose_result *r, size_t index)
+static void print_samples(const bang_finding *r, size_t index)
 {
     if (!(r->by_class || r->listed) || !r->found->sets[index].tally->labelled)
         return;
@@ -378,7 +378,7 @@ void diagnose_print_wrapped(const char *text)
     }
 }
 
-void diagnose_print(const diagnose_result *r)
+void diagnose_print(const bang_finding *r)
 {
     bang_text said = {0};
     int several = r->found && r->found->set_count > 1;
@@ -395,7 +395,7 @@ void diagnose_print(const diagnose_result *r)
         putchar('\n');
     if (r->curve)
         diagnose_print_curve(r);
-    diagnose_sentences(&said, r);
+    bang_finding_sentences(&said, r);
     if (said.size) {
         putchar('\n');
         diagnose_print_wrapped(said.data);

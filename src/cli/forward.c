@@ -51,11 +51,15 @@ static int run_task(void *context, size_t index, int worker, bang_error *err)
 int forward_rows(float *logits, const bang_mlp *reduced, const inputs *in, size_t first,
                  size_t count, const forward *how, bang_error *err)
 {
-    piece p = {.in = in, .mlp = reduced, .first = first, .count = count};
-    p.logits = logits;
-    p.classes = reduced->width[reduced->layers];
-    return bang_parallel_for((count + TASK - 1) / TASK, how->threads, run_task, &p, how->cancel,
-                             err);
+    size_t classes = reduced->width[reduced->layers], from, to;
+    bang_ranks_share(&from, &to, how->ranks, count);
+    piece p = {.in = in, .mlp = reduced, .first = first + from, .count = to - from};
+    p.logits = logits + from * classes;
+    p.classes = classes;
+    int rc = bang_parallel_for((p.count + TASK - 1) / TASK, how->threads, run_task, &p, how->cancel,
+                               err);
+    return rc < 0 ? rc
+                  : bang_ranks_gather(how->ranks, logits, classes * sizeof *logits, count, err);
 }
 
 size_t forward_piece(size_t total, size_t classes)

@@ -46,6 +46,7 @@ void inputs_release(inputs *in);
 typedef struct forward {
     int threads;
     bang_cancel *cancel;
+    bang_ranks *ranks; /* that share the rows; all get all outputs. NULL: this process alone */
 } forward;
 
 /* Outputs (count, classes) of rows [first, first + count) of a network that reads groups

@@ -45,6 +45,7 @@ static int open_vits(run *a, bang_error *err)
     options.batch = (size_t)r->batch;
     options.features = r->features;
     options.progress = &a->bar.progress;
+    options.ranks = a->how.ranks;
     int rc = vits ? bang_predictor_open(&a->predictor, models, vits, &r->set, &options, err) : 0;
     free(models);
     return rc;
@@ -99,9 +100,10 @@ static int open_all(run *a, bang_error *err)
         rc = open_vits(a, err);
     if (rc == 0)
         rc = open_mlps(a, err);
-    if (rc == 0 && r->output)
+    int first = bang_ranks_rank(a->how.ranks) == 0; /* the one that writes */
+    if (rc == 0 && first && r->output)
         rc = bang_npy_rows_begin(&a->file, r->output, r->columns, r->set.count, err);
-    if (rc == 0 && r->labels)
+    if (rc == 0 && first && r->labels)
         rc = bang_file_begin(&a->label_file, r->labels, err);
     return rc;
 }
@@ -261,7 +263,7 @@ static int finish(run *a, bang_error *err)
 
 int predict_run(predict_result *result, cli *c, predict_request *r, bang_error *err)
 {
-    run a = {.c = c, .r = r, .result = result, .how = {(int)c->threads, cli_cancel()}};
+    run a = {.c = c, .r = r, .result = result, .how = {(int)c->threads, cli_cancel(), c->ranks}};
     *result = (predict_result){0};
     int rc = open_all(&a, err);
     if (rc == 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bang/base/file.h"
-#include "predictions.h"
+#include "bang/bridge/prediction.h"
 
 enum { MAX_POINTS = 100000 };
 
@@ -115,7 +115,7 @@ static int is_whole(const sweep *s)
     return s->name[0] == 'K' || s->name[0] == 'n';
 }
 
-static void add_heading(bang_text *csv, const sweep *s, const predictions *p)
+static void add_heading(bang_text *csv, const sweep *s, const bang_predictions *p)
 {
     bang_text_add(csv, "%s", s->name);
     for (int kind = 0; kind < 2; kind++)
@@ -129,7 +129,7 @@ static void add_heading(bang_text *csv, const sweep *s, const predictions *p)
     bang_text_add(csv, ",standard_error\n");
 }
 
-static void add_line(bang_text *csv, double at, const predictions *p)
+static void add_line(bang_text *csv, double at, const bang_predictions *p)
 {
     double error = 0;
     bang_text_add(csv, "%.12g", at);
@@ -157,23 +157,24 @@ static int compute(bang_text *csv, json_t *rows, cli *c, const sweep *s, const c
     for (size_t i = 0; i < count; i++) {
         sweep_point point;
         bang_theory_problem problem;
-        predictions p;
+        bang_predictions p = {0};
         double at = sweep_at(s, i);
         set_point(&point, s, models, at);
         cli_models_problem(&problem, &point.models, c);
-        int rc = predict(&p, &problem, options, 0, &err);
+        int rc = c->starved ? bang_fail_memory(&err)
+                            : bang_predictions_make(&p, &problem, options, 0, &err);
         if (rc == 0) {
             if (i == 0)
                 add_heading(csv, s, &p);
             add_line(csv, at, &p);
             json_t *value = is_whole(s) ? json_integer(to_whole(at)) : bang_json_number(at);
-            json_array_append_new(rows,
-                                  json_pack("{so so so so}", s->name, value, "exact",
-                                            predictions_json(&p, prediction_exact), "gaussian",
-                                            predictions_json(&p, prediction_gaussian), "stderr",
-                                            predictions_json(&p, prediction_error)));
+            json_array_append_new(
+                rows, json_pack("{so so so so}", s->name, value, "exact",
+                                bang_predictions_json(&p, bang_prediction_exact), "gaussian",
+                                bang_predictions_json(&p, bang_prediction_gaussian), "stderr",
+                                bang_predictions_json(&p, bang_prediction_error)));
         }
-        predictions_release(&p);
+        bang_predictions_release(&p);
         bang_theory_problem_release(&problem);
         if (rc < 0)
             return cli_fail(c, &err);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "bang/base/lock.h"
 #include "bang/data/images.h"
 #include "bang/train/tune.h"
 #include "networks.h"
@@ -55,8 +56,13 @@ int train_vit(cli *c, train_request *r);
 
 /* What is known about a state before the training: notes for a person. */
 void train_state_notes(const cli *c, const train_request *r);
+/* Two trainings that write one state would mix: the second is refused. *out may be NULL; the
+ * caller gives it back. */
+int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err);
 /* Says that the work was interrupted and how it goes on; saved: step of the state, 0: none. */
-int train_interrupted(const cli *c, uint64_t saved, uint64_t steps);
+int train_interrupted(const cli *c, const train_request *r, uint64_t saved);
+/* Says how a training that has failed goes on, if something of it is saved. */
+void train_failed(const cli *c, const train_request *r, uint64_t saved);
 /* "3000 steps of 64 rows ..., rate 0.001 cosine, ..." as one line. */
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps);
 

@@ -343,35 +343,6 @@ void train_count_steps(cli *c, train_request *r, size_t rows)
     }
 }
 
-void train_state_notes(const cli *c, const train_request *r)
-{
-    struct stat info;
-    int there = r->state && stat(r->state, &info) == 0;
-    if (c->quiet)
-        return;
-    if (r->resume && !there)
-        fprintf(stderr, "bang train: note: %s: is not there: begins at the first step\n", r->state);
-    else if (!r->resume && there)
-        fprintf(stderr,
-                "bang train: note: %s: is left of a run that was stopped, which --resume would go "
-                "on with: begins anew\n",
-                r->state);
-}
-
-int train_interrupted(const cli *c, uint64_t saved, uint64_t steps)
-{
-    bang_error err = {.code = BANG_ECANCELLED};
-    int speaks = cli_agree(&err);
-    const char *why = err.code == BANG_ECANCELLED ? "interrupted" : err.message;
-    if (speaks && saved == 0)
-        cli_say("bang %s: %s\n", c->command, why);
-    else if (speaks)
-        cli_say("bang %s: %s: step %llu of %llu is saved: go on with the same command and "
-                "--resume\n",
-                c->command, why, (unsigned long long)saved, (unsigned long long)steps);
-    return cli_status(err.code);
-}
-
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps)
 {
     const bang_train_options *o = &r->options;

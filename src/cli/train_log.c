@@ -50,6 +50,7 @@ void train_log_begin(train_log *log, uint64_t step)
     log->begun = 1;
     if (keep_lines(log->path, step, &log->err) < 0)
         return;
+    bang_file_sweep(log->path);
     log->file = fopen(log->path, "a");
     if (!log->file)
         bang_fail(&log->err, BANG_EIO, "%s: %s", log->path, strerror(errno));

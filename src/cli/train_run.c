@@ -9,6 +9,7 @@
 typedef struct job {
     cli *c;
     train_request *r;
+    int first;                      /* of all ranks: the one that writes */
     bang_dataset train, validation; /* count 0 when there is none */
     bang_mlp mlp;                   /* reads all numbers */
     uint64_t epoch_steps;
@@ -56,7 +57,15 @@ static int load_first(job *j, bang_error *err)
     return 0;
 }
 
-/* Data, network, number of steps; what does not fit is a problem of usage. */
+/* There are labels for all, or for none. */
+static void check_labels(cli *c, const char *option, const char *source, const bang_dataset *set)
+{
+    if (set->classes == 0)
+        cli_problem(c, "--%s %.200s: has no labels: training needs labels.npy beside images.npy",
+                    option, source);
+}
+
+/* Data, network, number of steps; what does not fit is a problem. */
 static int prepare(job *j, bang_error *err)
 {
     train_request *r = j->r;
@@ -66,6 +75,11 @@ static int prepare(job *j, bang_error *err)
         rc = bang_dataset_open(&j->validation, r->validation, err);
     if (rc < 0)
         return rc;
+    check_labels(j->c, "data", r->data, &j->train);
+    if (j->validation.count)
+        check_labels(j->c, "val", r->validation, &j->validation);
+    if (j->c->problems.size)
+        return 0;
     if (j->validation.count && j->validation.width != j->train.width)
         cli_problem(j->c, "--val %.200s: its inputs have %zu numbers: those of %.200s have %zu",
                     r->validation, j->validation.width, r->data, j->train.width);
@@ -98,7 +112,7 @@ static void on_step(void *context, uint64_t step, double loss, double rate)
     j->recent = step ? 0.98 * j->recent + 0.02 * loss : loss;
     if (j->bar.active && step % 32 == 31) /* the bar is drawn after this */
         snprintf(j->label, sizeof j->label, "loss %.3g", j->recent);
-    if (!j->r->log)
+    if (!j->log.path)
         return;
     train_log_begin(&j->log, step);
     j->log_sum += loss;
@@ -123,6 +137,7 @@ static int train_reduced(job *j, const inputs *in, bang_error *err)
     cli_bar_start(&j->bar, j->c, j->label);
     o->progress = &j->bar.progress;
     o->cancel = cli_cancel();
+    o->ranks = j->c->ranks;
     o->step = on_step;
     o->context = j;
     o->state.own = &j->log_sum;
@@ -144,7 +159,7 @@ static int train_reduced(job *j, const inputs *in, bang_error *err)
 static int measure(double *accuracy, const job *j, const bang_dataset *set, const inputs *ready,
                    bang_error *err)
 {
-    forward how = {.threads = (int)j->c->threads, .cancel = cli_cancel()};
+    forward how = {.threads = (int)j->c->threads, .cancel = cli_cancel(), .ranks = j->c->ranks};
     inputs own = {0};
     int rc = ready ? 0 : inputs_init(&own, set, 1, err);
     if (rc == 0)
@@ -172,9 +187,9 @@ static int work(job *j, bang_error *err)
     bang_error why = {0};
     if (train_log_end(&j->log, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s", why.message);
-    if (rc == 0)
+    if (rc == 0 && j->first)
         rc = bang_mlp_save(&j->mlp, r->output, err);
-    if (rc == 0 && r->state)
+    if (rc == 0 && j->first && r->state)
         rc = bang_train_state_remove(r->state, err);
     if (rc == 0)
         j->saved = 0;
@@ -237,17 +252,24 @@ static int print_result(const job *j)
 
 int train_run(cli *c, train_request *r)
 {
-    job j = {.c = c, .r = r, .log = {.path = r->log}};
+    job j = {.c = c, .r = r, .first = bang_ranks_rank(c->ranks) == 0};
     bang_error err = {0};
-    int rc = prepare(&j, &err), status = CLI_USAGE;
+    j.log.path = j.first ? r->log : NULL;
+    int rc = prepare(&j, &err), status = CLI_FAILED;
     if (rc < 0) {
         status = cli_fail(c, &err);
     } else if (!cli_usage_failed(c)) {
         train_state_notes(c, r);
-        rc = work(&j, &err);
-        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.saved, r->options.steps)
+        bang_lock *lock;
+        rc = train_hold(&lock, c, r, &err);
+        if (rc == 0)
+            rc = work(&j, &err);
+        bang_lock_give(lock);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);
+        if (rc < 0 && rc != BANG_ECANCELLED && c->ranks)
+            train_failed(c, r, j.saved);
     }
     bang_mlp_release(&j.mlp);
     bang_dataset_release(&j.train);

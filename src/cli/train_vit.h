@@ -12,6 +12,7 @@ enum { VIT_OWN = 4 }; /* numbers of the log that are saved with the state */
 typedef struct vit_job {
     cli *c;
     train_request *r;
+    int first;                     /* of all ranks: the one that writes */
     bang_images train, validation; /* count 0 when there is none */
     bang_vit_model model;
     vit_head head;

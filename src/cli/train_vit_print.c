@@ -57,13 +57,15 @@ static void print_outcome(const vit_job *j)
 {
     const train_request *r = j->r;
     const bang_tune_result *o = &j->result;
-    char memory[32];
+    char memory[32], ranks[32] = "";
+    if (bang_ranks_count(j->c->ranks) > 1)
+        snprintf(ranks, sizeof ranks, "%d ranks of ", bang_ranks_count(j->c->ranks));
     if (o->resumed_from)
         printf("resumed    after step %llu\n", (unsigned long long)o->resumed_from);
     if (j->seconds > 0 && j->pictures > 0)
-        printf("speed      %.4g images/s, %d thread%s, pieces of %zu, %s\n",
-               j->pictures / j->seconds, o->threads, o->threads == 1 ? "" : "s", o->piece,
-               bytes_text(memory, (double)o->bytes));
+        printf("speed      %.4g images/s, %s%d thread%s, pieces of %zu, %s%s\n",
+               j->pictures / j->seconds, ranks, o->threads, o->threads == 1 ? "" : "s", o->piece,
+               bytes_text(memory, (double)o->bytes), *ranks ? " each" : "");
     if (o->bad || o->validation_bad)
         printf("left out   %zu picture%s that cannot be read, %zu of the validation data\n", o->bad,
                o->bad == 1 ? "" : "s", o->validation_bad);
@@ -132,7 +134,9 @@ static json_t *options_used(const vit_job *j)
                                 (json_int_t)v->width, "depth", (json_int_t)v->depth, "heads",
                                 (json_int_t)v->heads, "hidden", (json_int_t)v->hidden, "channels",
                                 (json_int_t)v->channels, "gelu", gelus[v->gelu]);
+    int ranks = bang_ranks_count(j->c->ranks);
     if (!used || json_object_set_new(used, "clip_norm", bang_json_number(o->clip_norm)) < 0 ||
+        (ranks > 1 && json_object_set_new(used, "ranks", json_integer(ranks)) < 0) ||
         json_object_update(used, pictures) < 0 || json_object_update(used, network) < 0) {
         json_decref(used);
         used = NULL;

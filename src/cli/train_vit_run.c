@@ -40,7 +40,7 @@ static void on_event(void *context, const bang_tune_event *event)
         snprintf(j->measured, sizeof j->measured, " val %.2f %%", 100 * event->accuracy);
     if (used > 0 && (size_t)used < sizeof j->label)
         snprintf(j->label + used, sizeof j->label - (size_t)used, "%s", j->measured);
-    if (!j->r->log)
+    if (!j->log.path)
         return;
     train_log_begin(&j->log, event->step - 1);
     j->own[OWN_LOSS] += event->loss;
@@ -101,6 +101,7 @@ static void set_options(vit_job *j)
         .progress = on_progress,
         .context = j};
     j->options.train.cancel = cli_cancel();
+    j->options.train.ranks = j->c->ranks;
     j->options.train.state.own = j->own;
     j->options.train.state.own_count = VIT_OWN;
 }
@@ -108,21 +109,35 @@ static void set_options(vit_job *j)
 /* Where the digest of a run stands in the model that it has made. */
 static const char run_key[] = "bang.run";
 
-int vit_is_finished(vit_job *j, bang_error *err)
+/* Is there an output of this run, or of one of several ranks that was to do the same? */
+static int has_output(vit_job *j, bang_error *err)
 {
     const train_request *r = j->r;
+    bang_tune_options any = j->options;
+    char other[BANG_DIGEST_TEXT];
     struct stat info;
     bang_checkpoint *file;
+    if (!r->resume || stat(r->state, &info) == 0 || stat(r->output, &info) < 0 ||
+        !S_ISREG(info.st_mode) || bang_checkpoint_open(&file, r->output, NULL) < 0)
+        return 0;
+    any.threads = BANG_TUNE_ANY_THREADS;
+    int rc = bang_tune_digest(other, &j->model, &j->train,
+                              j->validation.count ? &j->validation : NULL, &any, err);
+    const char *run = json_string_value(json_object_get(file->metadata, run_key));
+    int same = run && (strcmp(run, j->run) == 0 || strcmp(run, other) == 0);
+    bang_checkpoint_close(file);
+    return rc < 0 ? rc : same;
+}
+
+int vit_is_finished(vit_job *j, bang_error *err)
+{
     set_options(j);
     int rc = bang_tune_digest(j->run, &j->model, &j->train,
                               j->validation.count ? &j->validation : NULL, &j->options, err);
-    if (rc < 0 || !r->resume || stat(r->state, &info) == 0 || stat(r->output, &info) < 0 ||
-        !S_ISREG(info.st_mode) || bang_checkpoint_open(&file, r->output, NULL) < 0)
-        return rc;
-    const char *run = json_string_value(json_object_get(file->metadata, run_key));
-    int same = run && strcmp(run, j->run) == 0;
-    bang_checkpoint_close(file);
-    return same;
+    int same = rc == 0 && j->first ? has_output(j, err) : 0;
+    if (rc == 0 && same >= 0) /* others may not see the files */
+        rc = bang_ranks_broadcast(j->c->ranks, &same, sizeof same, err);
+    return rc < 0 ? rc : same;
 }
 
 static int save(vit_job *j, bang_error *err)
@@ -150,20 +165,21 @@ int vit_work(vit_job *j, bang_error *err)
     bang_error why = {0};
     if (train_log_end(&j->log, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s", why.message);
-    if (rc == 0)
+    if (rc == 0 && j->first)
         rc = save(j, err);
-    if (rc == 0 && r->state)
+    if (rc == 0 && j->first && r->state)
         rc = bang_train_state_remove(r->state, err);
     return rc;
 }
 
 int train_vit(cli *c, train_request *r)
 {
-    vit_job j = {.c = c, .r = r, .log = {.path = r->log}};
+    vit_job j = {.c = c, .r = r, .first = bang_ranks_rank(c->ranks) == 0};
     bang_error err = {0};
+    j.log.path = j.first ? r->log : NULL;
     int status = vit_prepare(&j);
     if (status == CLI_DONE && cli_usage_failed(c))
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     int finished = status == CLI_DONE ? vit_is_finished(&j, &err) : 0;
     if (finished < 0) {
         status = cli_fail(c, &err);
@@ -171,16 +187,16 @@ int train_vit(cli *c, train_request *r)
         status = vit_print_finished(&j);
     } else if (status == CLI_DONE) {
         train_state_notes(c, r);
-        int rc = vit_work(&j, &err);
-        status = rc == BANG_ECANCELLED ? train_interrupted(c, j.result.saved, r->options.steps)
+        bang_lock *lock;
+        int rc = train_hold(&lock, c, r, &err);
+        if (rc == 0)
+            rc = vit_work(&j, &err);
+        bang_lock_give(lock);
+        status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
-        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved && cli_speaks())
-            fprintf(stderr,
-                    "bang %s: step %llu of %llu is saved: when the cause is mended, or with "
-                    "--on-bad-image skip, go on with the same command and --resume\n",
-                    c->command, (unsigned long long)j.result.saved,
-                    (unsigned long long)r->options.steps);
+        if (rc < 0 && rc != BANG_ECANCELLED)
+            train_failed(c, r, j.result.saved);
     }
     bang_vit_model_release(&j.model);
     bang_images_release(&j.train);

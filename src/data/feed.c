@@ -158,6 +158,7 @@ void bang_feed_close(bang_feed *feed)
     free(feed->cache);
     free(feed->known_bad);
     free(feed->bad);
+    free(feed->bad_index);
     free(feed->workers);
     free(feed);
 }
@@ -229,14 +230,19 @@ static int note_bad(bang_feed *feed, uint32_t index, const char *message, bang_e
     if (feed->bad_count == feed->bad_capacity) {
         size_t capacity = feed->bad_capacity ? 2 * feed->bad_capacity : 16;
         char **bad = realloc(feed->bad, capacity * sizeof *bad);
-        if (!bad)
+        if (bad)
+            feed->bad = bad;
+        uint32_t *which = realloc(feed->bad_index, capacity * sizeof *which);
+        if (which)
+            feed->bad_index = which;
+        if (!bad || !which)
             return bang_fail_memory(err);
-        feed->bad = bad;
         feed->bad_capacity = capacity;
     }
     char *copy = strdup(message);
     if (!copy)
         return bang_fail_memory(err);
+    feed->bad_index[feed->bad_count] = index;
     feed->bad[feed->bad_count++] = copy;
     feed->known_bad[index] = 1;
     return 0;
@@ -295,4 +301,9 @@ size_t bang_feed_bad_count(const bang_feed *feed)
 const char *bang_feed_bad(const bang_feed *feed, size_t n)
 {
     return n < feed->bad_count ? feed->bad[n] : NULL;
+}
+
+uint32_t bang_feed_bad_picture(const bang_feed *feed, size_t n)
+{
+    return n < feed->bad_count ? feed->bad_index[n] : UINT32_MAX;
 }

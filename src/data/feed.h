@@ -40,7 +40,8 @@ struct bang_feed {
     bang_request *spare; /* kept for its memory */
     uint8_t *known_bad;  /* (images->count) 1: noted below */
     size_t bad_count, bad_capacity;
-    char **bad;
+    char **bad; /* (bad_count) why, and which */
+    uint32_t *bad_index;
 
     int threads;
     pthread_t *workers;

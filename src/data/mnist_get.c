@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bang/base/file.h"
+#include "bang/base/lock.h"
 #include "bang/base/process.h"
 #include "bang/base/text.h"
 #include "bang/store/idx.h"
@@ -23,7 +22,6 @@
 
 typedef struct places {
     char *cache, *target, *work, *fresh, *lock;
-    int descriptor; /* of the lock, -1 while it is not held */
 } places;
 
 /* CACHE/.NAME and an end; NULL when memory is out. */
@@ -38,7 +36,7 @@ static char *hidden(const char *cache, const char *name, const char *end)
 
 static int find_places(places *p, const mnist_kind *kind, bang_error *err)
 {
-    *p = (places){.descriptor = -1};
+    *p = (places){0};
     int rc = bang_cache_folder(&p->cache, err);
     if (rc < 0)
         return rc;
@@ -56,45 +54,6 @@ static void release_places(places *p)
     free(p->work);
     free(p->fresh);
     free(p->lock);
-}
-
-/* Waits until no other process works on the cache. A lock on a file that was
- * removed meanwhile is worth nothing: the name must still mean it. */
-static int take_lock(places *p, bang_cancel *cancel, bang_error *err)
-{
-    int rc = bang_folder_create(p->cache, err);
-    while (rc == 0) {
-        int fd = open(p->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd < 0)
-            return bang_fail(err, BANG_EIO, "%s: %s: cannot write there", p->cache,
-                             strerror(errno));
-        struct stat held, named;
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-            if (fstat(fd, &held) == 0 && stat(p->lock, &named) == 0 &&
-                held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
-                p->descriptor = fd;
-                return 0;
-            }
-        } else if (errno != EWOULDBLOCK && errno != EINTR) {
-            rc = bang_fail(err, BANG_EIO, "%s: %s: cannot lock it", p->lock, strerror(errno));
-        } else if (bang_cancelled(cancel)) {
-            rc = bang_fail(err, BANG_ECANCELLED, "cancelled");
-        } else {
-            nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
-        }
-        close(fd);
-    }
-    return rc;
-}
-
-/* Removed while it is held, so that nobody else's goes. */
-static void give_lock(places *p)
-{
-    if (p->descriptor < 0)
-        return;
-    unlink(p->lock);
-    close(p->descriptor);
-    p->descriptor = -1;
 }
 
 /* What a line of npm's says: its mark is skipped; NULL when it has none, or
@@ -304,17 +263,36 @@ static int fill(const places *p, const mnist_kind *kind, const char *from, bang_
     return rc;
 }
 
+/* Did a killed run leave anything that can be removed? */
+static int is_left(const places *p)
+{
+    return (access(p->work, F_OK) == 0 || access(p->lock, F_OK) == 0) &&
+           access(p->cache, W_OK) == 0;
+}
+
+int bang_mnist_is_busy(const char *name)
+{
+    places p;
+    mnist_kind kind = {.name = name};
+    int busy = find_places(&p, &kind, NULL) == 0 && bang_lock_is_held(p.lock);
+    release_places(&p);
+    return busy;
+}
+
 int bang_mnist_get_kind(const mnist_kind *kind, const char *from, bang_cancel *cancel,
                         bang_error *err)
 {
     places p;
     int rc = find_places(&p, kind, err);
     /* A cache for reading only is fine as long as it needs nothing. */
-    if (rc == 0 && (from || access(p.work, F_OK) == 0 || !is_whole(kind))) {
-        rc = take_lock(&p, cancel, err);
+    if (rc == 0 && (from || is_left(&p) || !is_whole(kind))) {
+        bang_lock *lock = NULL;
+        rc = bang_folder_create(p.cache, err);
+        if (rc == 0)
+            rc = bang_lock_wait(&lock, p.lock, cancel, err);
         if (rc == 0)
             rc = fill(&p, kind, from, cancel, err);
-        give_lock(&p);
+        bang_lock_give(lock);
     }
     release_places(&p);
     return rc;

@@ -1,6 +1,7 @@
 #include "data/save.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,30 +10,59 @@
 #include "bang/data/sheet.h"
 #include "bang/store/png.h"
 
+/* Once the lock is held, what lies in the way is of a run that was killed. */
+static int take_folder(bang_save *save, const char *folder, bang_error *err)
+{
+    char *path = bang_path_join(folder, ".bang-lock");
+    int rc = path ? bang_folder_create(folder, err) : bang_fail_memory(err);
+    if (rc == 0)
+        rc = bang_lock_take(&save->lock, path, err);
+    free(path);
+    if (rc > 0)
+        rc = bang_fail(err, BANG_EIO, "%s: another run is writing here: wait for its end", folder);
+    if (rc == 0)
+        rc = bang_folder_remove(save->fresh, err);
+    return rc < 0 ? rc : bang_folder_create(save->fresh, err);
+}
+
 int bang_save_begin(bang_save *out, const char *folder, bang_error *err)
 {
     static const char *const names[BANG_SAVE_FILES] = {"images.npy", "labels.npy", "preview.png",
                                                        "manifest.json"};
-    int rc = 0;
-    *out = (bang_save){0};
+    *out = (bang_save){.fresh = bang_path_join(folder, ".new.bang-part")};
+    int rc = out->fresh ? 0 : bang_fail_memory(err);
     for (int i = 0; i < BANG_SAVE_FILES && rc == 0; i++) {
-        out->paths[i] = bang_path_join(folder, names[i]);
-        rc = out->paths[i] ? 0 : bang_fail_memory(err);
+        out->paths[i] = bang_path_join(out->fresh, names[i]);
+        out->targets[i] = bang_path_join(folder, names[i]);
+        rc = out->paths[i] && out->targets[i] ? 0 : bang_fail_memory(err);
     }
-    if (rc == 0)
-        rc = bang_folder_create(folder, err);
-    /* an old one would speak of files that are not its own */
-    const char *manifest = out->paths[BANG_SAVE_MANIFEST];
-    if (rc == 0 && unlink(manifest) < 0 && errno != ENOENT)
-        rc = bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", manifest, strerror(errno));
-    return rc;
+    return rc < 0 ? rc : take_folder(out, folder, err);
 }
 
 void bang_save_release(bang_save *save)
 {
-    for (int i = 0; i < BANG_SAVE_FILES; i++)
+    if (save->lock)
+        bang_folder_remove(save->fresh, NULL); /* what stays, the next run removes */
+    bang_lock_give(save->lock);
+    for (int i = 0; i < BANG_SAVE_FILES; i++) {
         free(save->paths[i]);
+        free(save->targets[i]);
+    }
+    free(save->fresh);
     *save = (bang_save){0};
+}
+
+/* An old manifest goes first: it would speak of files that are not its own. */
+static int publish(const bang_save *save, bang_error *err)
+{
+    const char *manifest = save->targets[BANG_SAVE_MANIFEST];
+    if (unlink(manifest) < 0 && errno != ENOENT)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", manifest, strerror(errno));
+    for (int i = 0; i < BANG_SAVE_FILES; i++)
+        if (rename(save->paths[i], save->targets[i]) < 0)
+            return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", save->targets[i],
+                             strerror(errno));
+    return 0;
 }
 
 int bang_save_preview(const bang_save *save, const bang_dataset *set, bang_error *err)
@@ -52,5 +82,5 @@ int bang_save_manifest(const bang_save *save, bang_text *json, bang_error *err)
                  ? bang_fail_memory(err)
                  : bang_file_put(save->paths[BANG_SAVE_MANIFEST], json->data, json->size, err);
     bang_text_release(json);
-    return rc;
+    return rc < 0 ? rc : publish(save, err);
 }

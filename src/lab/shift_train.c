@@ -82,7 +82,11 @@ static int keep(bang_vit_model *model, const char *top, const char *folder, cons
     model->metadata = json_pack("{ss}", digest_key, digest);
     if (rc == 0 && !model->metadata)
         rc = bang_fail_memory(err);
-    return rc < 0 ? rc : bang_vit_model_save(model, path, err);
+    if (rc == 0)
+        rc = bang_vit_model_save(model, path, err);
+    if (rc == 0)
+        bang_folder_sweep(folder);
+    return rc;
 }
 
 typedef struct watch {

@@ -16,7 +16,7 @@ static void find_columns(int at[COLUMNS], bang_text *unused, bang_csv *csv)
     char known[BANG_CSV_FIELDS] = {0};
     for (int c = 0; c < COLUMNS; c++) {
         at[c] = bang_csv_find(csv, column_names[c], 0);
-        if (at[c] < 0 && c <= AVG)
+        if (c <= AVG && at[c] < 0)
             bang_csv_problem(csv, csv->began,
                              "no column %s in the header: name,fine,avg are needed",
                              column_names[c]);

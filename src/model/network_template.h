@@ -229,7 +229,7 @@ void NAME(bang_network_rest)(NET *net, size_t count)
 static void NAME(mix)(NET *net, const NAME(bang_mixing) * mixing, size_t count)
 {
     size_t n = net->stride[1];
-    memcpy(net->mixed, net->x[1], count * n * sizeof *net->mixed);
+    memcpy(net->mixed, net->x[1], (count + mixing->behind) * n * sizeof *net->mixed);
     for (size_t i = 0; i < count; i++)
         net->kernels->mix(net->x[1] + i * n, mixing->lambda, net->mixed + i * n, 1 - mixing->lambda,
                           net->mixed + mixing->partner[i] * n, n);
@@ -239,6 +239,7 @@ static void NAME(mix_backward)(NET *net, const NAME(bang_mixing) * mixing, size_
 {
     size_t n = net->stride[1];
     memcpy(net->mixed, net->delta[1], count * n * sizeof *net->mixed);
+    memset(net->delta[1] + count * n, 0, mixing->behind * n * sizeof *net->mixed);
     for (size_t i = 0; i < count; i++) {
         REAL *partner = net->delta[1] + mixing->partner[i] * n;
         net->kernels->mix(partner, 1, partner, 1 - mixing->lambda, net->mixed + i * n, n);
@@ -253,8 +254,9 @@ static void NAME(mix_backward)(NET *net, const NAME(bang_mixing) * mixing, size_
 void NAME(bang_network_forward)(NET *net, const bang_rows *rows, const uint32_t *index,
                                 size_t count, const NAME(bang_mixing) * mixing)
 {
-    NAME(bang_network_numbers)(net, rows, index, count);
-    NAME(bang_network_codes)(net, rows, index, count);
+    size_t read = count + (mixing ? mixing->behind : 0);
+    NAME(bang_network_numbers)(net, rows, index, read);
+    NAME(bang_network_codes)(net, rows, index, read);
     if (mixing)
         NAME(mix)(net, mixing, count);
     NAME(bang_network_rest)(net, count);

@@ -128,7 +128,7 @@ int bang_text_tower_encode(float *features, const bang_text_tower *tower, const 
 {
     encoding e = {.tower = tower, .ids = ids, .count = count, .progress = progress};
     e.features = features;
-    bang_error none;
+    bang_error none = {0};
     err = err ? err : &none;
     int rc = check_ids(&tower->config, ids, count, err);
     if (rc < 0)

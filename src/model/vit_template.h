@@ -299,6 +299,12 @@ static void NAME(block_backward)(WORKER *worker, const REAL *w, REAL *g, size_t 
     NAME(bang_vit_block_backward)(&s->pass, at, w, g, s->kept + l, d);
 }
 
+static void NAME(settle)(const WORKER *worker, size_t from)
+{
+    if (worker->settled)
+        worker->settled(worker->context, from);
+}
+
 void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradient, size_t count,
                              int flags)
 {
@@ -309,15 +315,22 @@ void NAME(bang_vit_backward)(WORKER *worker, const REAL *parameters, REAL *gradi
     s->pass.add = !(flags & BANG_VIT_OVERWRITE);
     if (!s->pass.add)
         NAME(clear)(worker, gradient, nothing, only_head);
-    if (nothing)
+    if (nothing) {
+        NAME(settle)(worker, 0);
         return;
+    }
     NAME(head_backward)(worker, gradient, count);
+    NAME(settle)(worker, worker->map.head_weight);
     if (only_head)
         return;
     NAME(finish_backward)(worker, parameters, gradient, count);
-    for (size_t l = worker->config.depth; l-- > 0;)
+    NAME(settle)(worker, worker->map.norm_gain);
+    for (size_t l = worker->config.depth; l-- > 0;) {
         NAME(block_backward)(worker, parameters, gradient, l);
+        NAME(settle)(worker, worker->map.blocks[l].norm1_gain);
+    }
     NAME(embed_backward)(worker, parameters, gradient, count);
+    NAME(settle)(worker, 0);
 }
 
 /* rows (tokens-1, channels, patch, patch) into pixels (channels, image, image). */

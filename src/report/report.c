@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bang/base/digest.h"
 #include "bang/base/file.h"
 #include "bang/base/record.h"
 #include "report/draw.h"
@@ -41,8 +42,8 @@ static void add_contents(report *r)
     bang_text *out = &r->page.out;
     if (r->outline.visible < 2)
         return;
-    bang_text_add(out, "<nav aria-label=\"Contents\">\n<ol>\n"
-                       "<li><a href=\"#top\">Overview</a></li>\n");
+    bang_text_add(out, "<nav aria-label=\"Contents\">\n<ol>\n%s",
+                  bang_overview_has(&r->outline) ? "<li><a href=\"#top\">Overview</a></li>\n" : "");
     for (size_t c = 0; c < r->outline.count; c++) {
         if (!r->outline.chapters[c].shown)
             continue;
@@ -53,16 +54,36 @@ static void add_contents(report *r)
     bang_text_add(out, "</ol>\n</nav>\n");
 }
 
+/* Nothing may be loaded and no script may run but the page's own, which its digest names:
+ * whatever a record holds, and whatever escapes us. */
+static void add_policy(bang_text *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    bang_text script = {0};
+    char hex[BANG_DIGEST_TEXT], sum[BANG_DIGEST_TEXT / 2];
+    bang_text_add(&script, "\n%s", bang_page_js);
+    if (script.failed || bang_digest_bytes(hex, script.data, script.size, NULL) < 0) {
+        out->failed = 1;
+    } else {
+        for (size_t i = 0; i < sizeof sum; i++)
+            sum[i] = (char)((strchr(digits, hex[2 * i]) - digits) * 16 +
+                            (strchr(digits, hex[2 * i + 1]) - digits));
+        bang_text_add(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                           "'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-");
+        bang_text_add_base64(out, sum, sizeof sum);
+        bang_text_add(out, "'\">\n");
+    }
+    bang_text_release(&script);
+}
+
 static void add_head(report *r)
 {
     bang_text *out = &r->page.out;
     size_t count = json_array_size(r->records);
     bang_text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                       /* Nothing may be loaded, whatever a record holds. */
-                       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                       "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-                       "<title>");
+                       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    add_policy(out);
+    bang_text_add(out, "<title>");
     bang_draw_escaped(out, r->title);
     bang_text_add(out, "</title>\n<style>\n%s</style>\n<script>\n%s</script>\n", bang_page_css,
                   bang_page_js);

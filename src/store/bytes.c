@@ -18,7 +18,7 @@ int bang_source_open(bang_source *out, const char *path, bang_error *err)
 {
     *out = (bang_source){.name = path, .descriptor = -1};
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&
@@ -124,7 +124,7 @@ void bang_bytes_write(bang_file *file, const bang_array *array, int little)
 const char *bang_bytes_show(char out[BANG_SHOWN], const char *text)
 {
     size_t i = 0;
-    for (; text[i] && i < BANG_SHOWN - 1; i++)
+    for (; i < BANG_SHOWN - 1 && text[i]; i++)
         out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
     out[i] = '\0';
     if (text[i])

@@ -36,7 +36,7 @@ static int reserve(bang_output_file *file, bang_error *err)
         failed = file->size > 0 && fallocate(fd, 0, 0, (off_t)file->size) < 0 ? errno : 0;
     while (failed == EINTR);
     if (failed == EOPNOTSUPP || failed == ENOSYS)
-        failed = ftruncate(fd, (off_t)file->size) < 0 ? errno : 0;
+        failed = TEMP_FAILURE_RETRY(ftruncate(fd, (off_t)file->size)) < 0 ? errno : 0;
     if (failed)
         return bang_fail(err, BANG_EIO, "%s: %s: %llu bytes are needed: nothing was written",
                          file->path, strerror(failed), (unsigned long long)file->size);
@@ -48,7 +48,7 @@ static int open_direct(int fd)
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return open(link, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    return (int)TEMP_FAILURE_RETRY(open(link, O_WRONLY | O_DIRECT | O_CLOEXEC));
 }
 
 /* Makes the folder and remembers which part of its path was there before. */
@@ -98,6 +98,8 @@ int bang_output_begin(bang_output *output, bang_error *err)
         if (code == 0)
             file->direct = open_direct(bang_file_descriptor(file->file));
     }
+    if (code == 0 && output->index_path)
+        code = bang_file_begin(&output->index_file, output->index_path, err);
     if (code == 0 && output->in_order) {
         output->sums = calloc(output->item_count + 1, sizeof *output->sums);
         code = output->sums ? 0 : bang_fail_memory(err);
@@ -190,11 +192,23 @@ static int give_names(bang_output *output, const bang_output_old *old, bang_erro
         code = bang_file_commit(output->files[i].file, err);
         output->files[i].file = NULL;
     }
-    if (code == 0 && output->index_path)
-        code = bang_file_put(output->index_path, output->index.data, output->index.size, err);
+    if (code == 0 && output->index_file) {
+        bang_file_write(output->index_file, output->index.data, output->index.size);
+        code = bang_file_commit(output->index_file, err);
+        output->index_file = NULL;
+    }
     if (code == 0)
         output->made_folder = 0;
     return code == 0 ? remove_old(old, err) : code;
+}
+
+/* A run that was killed may have had other shards. */
+static void sweep(const bang_output *output)
+{
+    char *beside = output->folder ? NULL : bang_path_beside(output->files[0].path, ".");
+    if (output->folder || beside)
+        bang_folder_sweep(beside ? beside : output->path);
+    free(beside);
 }
 
 int bang_output_commit(bang_output *output, bang_error *err)
@@ -206,7 +220,7 @@ int bang_output_commit(bang_output *output, bang_error *err)
         if (file->direct >= 0)
             close(file->direct);
         file->direct = -1;
-        if (output->index_path && fsync(bang_file_descriptor(file->file)) < 0)
+        if (output->index_path && TEMP_FAILURE_RETRY(fsync(bang_file_descriptor(file->file))) < 0)
             code = bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
     }
     if (code == 0)
@@ -215,6 +229,8 @@ int bang_output_commit(bang_output *output, bang_error *err)
         code = bang_output_find_old(&old, output, err);
     if (code == 0)
         code = give_names(output, &old, err);
+    if (code == 0 && output->file_count)
+        sweep(output);
     bang_output_release_old(&old);
     return code;
 }
@@ -233,6 +249,7 @@ void bang_output_free(bang_output *output)
         free(file->spans);
         free(file->path);
     }
+    bang_file_discard(output->index_file);
     if (output->made_folder)
         remove_folder(output);
     for (size_t i = 0; i < output->copy_count; i++)

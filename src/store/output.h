@@ -28,8 +28,9 @@ struct bang_output {
     size_t item_count;
     bang_output_file *files; /* (file_count) */
     size_t file_count;
-    char *index_path; /* NULL without shards */
-    char *stale;      /* the other form: an index beside a single file, or that beside shards */
+    char *index_path;      /* NULL without shards */
+    bang_file *index_file; /* held from the beginning: two runs may differ in their shards */
+    char *stale; /* the other form: an index beside a single file, or that beside shards */
     bang_text index;
     char **copies; /* (copy_count) files to be put into the folder */
     size_t copy_count;

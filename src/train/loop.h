@@ -26,6 +26,18 @@ void train_seek(train_order *order, uint64_t step);
 double train_draw_mixing(uint32_t *partner, size_t count, const bang_train_options *options,
                          uint64_t step);
 
+/* What this rank takes of a batch: its share of the rows, and behind them the partners that
+ * they mix with and that lie in other shares. */
+typedef struct train_part {
+    const uint32_t *index; /* (count + behind) rows of the data */
+    size_t count, behind;
+    uint32_t *own, *places; /* (batch) memory, of several ranks */
+} train_part;
+
+/* The part of a batch of count rows. Returns lambda; partner (part->count) are places in it. */
+double train_take_part(train_part *part, uint32_t *partner, const uint32_t *index, size_t count,
+                       const bang_train_options *options, uint64_t step);
+
 /* What a step leaves to the next besides weights and moments: doubles only, as they are
  * saved. */
 typedef struct train_kept {

@@ -1,7 +1,9 @@
 #include <math.h>
+#include <string.h>
 
 #include "bang/model/network.h"
 #include "train/loop.h"
+#include "train/ranks.h"
 #include "train/state.h"
 
 #define REAL float

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "train/loop.h"
 
@@ -86,6 +87,32 @@ double train_draw_mixing(uint32_t *partner, size_t count, const bang_train_optio
         partner[i] = (uint32_t)i;
     shuffle(partner, count, &random);
     return 1 / (1 + exp(b - a));
+}
+
+double train_take_part(train_part *part, uint32_t *partner, const uint32_t *index, size_t count,
+                       const bang_train_options *options, uint64_t step)
+{
+    int mixed = options->mixup > 0;
+    size_t from, to;
+    double lambda = mixed ? train_draw_mixing(partner, count, options, step) : 1;
+    bang_ranks_share(&from, &to, options->ranks, count);
+    part->index = index + from;
+    part->count = to - from;
+    part->behind = 0;
+    if (!mixed || bang_ranks_count(options->ranks) == 1)
+        return lambda;
+    memcpy(part->own, part->index, part->count * sizeof *index);
+    memcpy(part->places, partner + from, part->count * sizeof *partner);
+    for (size_t i = 0; i < part->count; i++) {
+        size_t other = part->places[i], place = other - from;
+        if (other < from || other >= to) {
+            place = part->count + part->behind++;
+            part->own[place] = index[other];
+        }
+        partner[i] = (uint32_t)place;
+    }
+    part->index = part->own;
+    return lambda;
 }
 
 void train_smooth(double *hit, double *miss, size_t classes, const bang_train_options *options)

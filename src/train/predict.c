@@ -1,6 +1,5 @@
-#include "bang/train/predict.h"
+#include "train/predict.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,46 +8,6 @@ enum {
     BATCH_BYTES = 16 << 20, /* of prepared pictures, if nobody says */
     BATCH_MOST = 256,
     PIECE_TOKENS = 800, /* enough rows for a product to run well; more only costs cache */
-};
-
-/* Pictures of one size, for all models that read it. */
-typedef struct source {
-    bang_transform transform;
-    bang_feed *feed;
-    bang_batch batch;
-} source;
-
-/* Memory for all models of one configuration: one worker and some pixels per thread. */
-typedef struct crew {
-    bang_vit_config config;
-    size_t piece;                 /* pictures */
-    size_t pixels;                /* numbers in a picture */
-    bang_vit_worker_f32 *workers; /* (threads) */
-    float *input;                 /* (threads, piece, pixels) */
-} crew;
-
-typedef struct subject {
-    const bang_vit_model *model;
-    size_t source, crew;
-    size_t width;   /* numbers in an output */
-    float *outputs; /* (batch, width) */
-} subject;
-
-struct bang_predictor {
-    const bang_images *images;
-    bang_predict_options options;
-    int threads;
-    size_t batch;
-    size_t count; /* models */
-    subject *subjects;
-    size_t source_count, crew_count;
-    source *sources;
-    crew *crews;
-    const float **outputs; /* (count) */
-    uint32_t *index;       /* (batch) of a request */
-    size_t asked, taken;   /* pictures of this pass */
-    size_t bytes;
-    atomic_size_t work; /* pictures of this pass, once for each model */
 };
 
 static int same_config(const bang_vit_config *a, const bang_vit_config *b)
@@ -136,7 +95,9 @@ static size_t choose_batch(const bang_predictor *p)
         batch = BATCH_BYTES / largest < BATCH_MOST ? BATCH_BYTES / largest : BATCH_MOST;
         batch = batch < least ? least : batch;
     }
-    return batch < p->images->count ? batch : p->images->count ? p->images->count : 1;
+    size_t ranks = (size_t)bang_ranks_count(p->options.ranks);
+    size_t most = (p->images->count + ranks - 1) / ranks;
+    return batch < most ? batch : most ? most : 1;
 }
 
 static int make_crew(bang_predictor *p, crew *c, bang_error *err)
@@ -189,17 +150,20 @@ static int prepare(bang_predictor *p, bang_error *err)
         s->crew = find_crew(p, &config);
     }
     p->batch = choose_batch(p);
+    p->round = p->batch * (size_t)bang_ranks_count(p->options.ranks);
     p->index = hold(p, p->batch, sizeof *p->index);
     rc = p->index ? 0 : bang_fail_memory(err);
     for (size_t m = 0; m < p->count && rc == 0; m++) {
         subject *s = &p->subjects[m];
-        if (s->width <= SIZE_MAX / sizeof *s->outputs / p->batch)
-            s->outputs = hold(p, p->batch * s->width, sizeof *s->outputs);
+        if (s->width <= SIZE_MAX / sizeof *s->outputs / p->round)
+            s->outputs = hold(p, p->round * s->width, sizeof *s->outputs);
         rc = s->outputs ? 0 : bang_fail_memory(err);
         p->outputs[m] = s->outputs;
     }
     for (size_t c = 0; c < p->crew_count && rc == 0; c++)
         rc = make_crew(p, &p->crews[c], err);
+    if (rc == 0)
+        rc = predict_round_init(p, err);
     return rc == 0 ? open_sources(p, err) : rc;
 }
 
@@ -232,15 +196,17 @@ int bang_predictor_open(bang_predictor **out, const bang_vit_model *const *model
     return rc;
 }
 
-/* Keeps AHEAD batches under way in every feed. */
+/* Keeps AHEAD batches under way in every feed: of each round, this rank's share. */
 static int ask_ahead(bang_predictor *p, bang_error *err)
 {
-    while (p->asked < p->images->count && p->asked - p->taken < AHEAD * p->batch) {
-        size_t left = p->images->count - p->asked, many = left < p->batch ? left : p->batch;
-        for (size_t i = 0; i < many; i++)
-            p->index[i] = (uint32_t)(p->asked + i);
+    while (p->asked < p->images->count && p->asked - p->taken < AHEAD * p->round) {
+        size_t left = p->images->count - p->asked, many = left < p->round ? left : p->round;
+        size_t from, to;
+        bang_ranks_share(&from, &to, p->options.ranks, many);
+        for (size_t i = from; i < to; i++)
+            p->index[i - from] = (uint32_t)(p->asked + i);
         for (size_t s = 0; s < p->source_count; s++) {
-            int rc = bang_feed_ask(p->sources[s].feed, p->index, many, 0, err);
+            int rc = bang_feed_ask(p->sources[s].feed, p->index, to - from, 0, err);
             if (rc < 0)
                 return rc;
         }
@@ -250,9 +216,8 @@ static int ask_ahead(bang_predictor *p, bang_error *err)
 }
 
 /* The next batch of every feed; they hold the same pictures, or a file has changed. */
-static int take_batches(bang_predictor *p, bang_error *err)
+static int take_batches(bang_predictor *p, size_t from, size_t to, bang_error *err)
 {
-    size_t left = p->images->count - p->taken;
     for (size_t s = 0; s < p->source_count; s++) {
         bang_batch *batch = &p->sources[s].batch, *first = &p->sources[0].batch;
         int rc = bang_feed_take(batch, p->sources[s].feed, err);
@@ -264,21 +229,21 @@ static int take_batches(bang_predictor *p, bang_error *err)
             return bang_fail(err, BANG_EDATA,
                              "pictures %zu to %zu: one was read once and could not be read "
                              "again: is the folder being changed?",
-                             p->taken, p->taken + (left < p->batch ? left : p->batch) - 1);
+                             p->taken + from, p->taken + to - 1);
     }
-    p->taken += left < p->batch ? left : p->batch;
     return 0;
 }
 
 /* Task index is (model, piece). */
-typedef struct round {
+typedef struct work {
     bang_predictor *predictor;
+    size_t from;   /* where in the outputs */
     size_t *first; /* (count + 1) task with which each model begins */
-} round;
+} work;
 
 static int run_piece(void *context, size_t index, int worker, bang_error *err)
 {
-    const round *r = context;
+    const work *r = context;
     bang_predictor *p = r->predictor;
     size_t m = 0;
     (void)err;
@@ -295,16 +260,16 @@ static int run_piece(void *context, size_t index, int worker, bang_error *err)
         bang_batch_pixels(input + i * c->pixels, &from->batch, &from->transform, at + i, at + i, 1,
                           s->model->mean, s->model->std);
     bang_vit_forward_f32(w, s->model->vit.parameters, input, many);
-    memcpy(s->outputs + at * s->width, p->options.features ? w->features : w->logits,
+    memcpy(s->outputs + (r->from + at) * s->width, p->options.features ? w->features : w->logits,
            many * s->width * sizeof *s->outputs);
-    size_t work = atomic_fetch_add(&p->work, many) + many;
-    bang_progress_step(p->options.progress, work / p->count, p->images->count);
+    size_t done = atomic_fetch_add(&p->work, many) + many;
+    bang_progress_step(p->options.progress, done / p->count, p->images->count);
     return 0;
 }
 
-static int run_models(bang_predictor *p, bang_error *err)
+static int run_models(bang_predictor *p, size_t from, bang_error *err)
 {
-    round r = {p, calloc(p->count + 1, sizeof *r.first)};
+    work r = {p, from, calloc(p->count + 1, sizeof *r.first)};
     if (!r.first)
         return bang_fail_memory(err);
     for (size_t m = 0; m < p->count; m++) {
@@ -319,7 +284,21 @@ static int run_models(bang_predictor *p, bang_error *err)
 
 size_t bang_predictor_batch(const bang_predictor *p)
 {
-    return p->batch;
+    return p->round;
+}
+
+/* This rank's share [from, to) of the next many pictures: it comes to lie at from in the outputs.
+ */
+static int compute_share(bang_predictor *p, size_t many, bang_error *err)
+{
+    size_t from, to;
+    bang_ranks_share(&from, &to, p->options.ranks, many);
+    int rc = ask_ahead(p, err);
+    if (rc == 0)
+        rc = take_batches(p, from, to, err);
+    if (rc == 0 && p->sources[0].batch.count)
+        rc = run_models(p, from, err);
+    return rc;
 }
 
 int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)
@@ -331,25 +310,27 @@ int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)
             p->asked = p->taken = 0;
             return 0;
         }
-        int rc = ask_ahead(p, err);
-        if (rc == 0)
-            rc = take_batches(p, err);
-        if (rc == 0 && batch->count)
-            rc = run_models(p, err);
+        size_t left = p->images->count - p->taken, many = left < p->round ? left : p->round;
+        int rc = compute_share(p, many, err);
+        *out = (bang_predicted){batch->count, p->outputs, batch->labels, batch->index};
+        if (rc == 0 && p->whole)
+            rc = predict_round_gather(out, p, many, err);
         if (rc < 0)
             return rc;
-    } while (batch->count == 0);
-    *out = (bang_predicted){batch->count, p->outputs, batch->labels, batch->index};
+        p->taken += many;
+    } while (out->count == 0);
     return 1;
 }
 
 size_t bang_predictor_bad_count(const bang_predictor *p)
 {
-    return bang_feed_bad_count(p->sources[0].feed);
+    return p->whole ? p->whole->bad_count : bang_feed_bad_count(p->sources[0].feed);
 }
 
 const char *bang_predictor_bad(const bang_predictor *p, size_t n)
 {
+    if (p->whole)
+        return n < p->whole->bad_count ? p->whole->bad[n] : NULL;
     return bang_feed_bad(p->sources[0].feed, n);
 }
 
@@ -372,6 +353,7 @@ void bang_predictor_close(bang_predictor *p)
     }
     for (size_t m = 0; p->subjects && m < p->count; m++)
         free(p->subjects[m].outputs);
+    predict_round_release(p->whole);
     free(p->subjects);
     free(p->sources);
     free(p->crews);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bang/base/digest.h"
 #include "bang/base/file.h"
@@ -51,9 +52,10 @@ int train_about_bytes(json_t *about, const char *key, const void *data, size_t s
     return rc;
 }
 
-int train_saver_init(train_saver *out, const bang_train_state *how, json_t *about, bang_error *err)
+int train_saver_init(train_saver *out, const bang_train_state *how, bang_ranks *ranks,
+                     json_t *about, bang_error *err)
 {
-    *out = (train_saver){.how = how, .about = about, .last = now()};
+    *out = (train_saver){.how = how, .ranks = ranks, .about = about, .last = now()};
     if (!about)
         return bang_fail_memory(err);
     train_saver_add(out, "own", BANG_F64, how->own_count, how->own);
@@ -80,9 +82,9 @@ static void add_difference(bang_text *out, const char *key, const json_t *old, c
 {
     enum { LONG = 40 };
     char *was =
-        old ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+        old ? bang_json_text(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
     char *is =
-        new ? json_dumps(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+        new ? bang_json_text(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
     const char *there = old ? was : "not given", *here = new ? is : "not given";
     if (!there || !here)
         out->failed = 1;
@@ -94,48 +96,62 @@ static void add_difference(bang_text *out, const char *key, const json_t *old, c
     free(is);
 }
 
-static int compare(const char *path, const json_t *old, const json_t *new, bang_error *err)
+/* Between runs of different numbers of ranks, how many threads each has means nothing. */
+static int is_ignored(const char *key, int ranks)
 {
-    bang_text differences = {0};
+    return ranks && (strcmp(key, "ranks") == 0 || strcmp(key, "threads") == 0);
+}
+
+/* Adds "; KEY: ..." for each that is not the same. */
+static void compare(bang_text *differences, const json_t *old, const json_t *new)
+{
     const char *key;
     json_t *value;
+    int ranks = json_object_get(old, "ranks") || json_object_get(new, "ranks");
     json_object_foreach((json_t *)new, key, value)
     {
         const json_t *other = json_object_get(old, key);
-        if (!other || !json_equal(value, other))
-            add_difference(&differences, key, other, value);
+        if (!is_ignored(key, ranks) && (!other || !json_equal(value, other)))
+            add_difference(differences, key, other, value);
     }
     json_object_foreach((json_t *)old, key, value)
     {
-        if (!json_object_get(new, key))
-            add_difference(&differences, key, value, NULL);
+        if (!is_ignored(key, ranks) && !json_object_get(new, key))
+            add_difference(differences, key, value, NULL);
     }
-    int rc = 0;
-    if (differences.failed)
-        rc = bang_fail_memory(err);
-    else if (differences.size) {
-        bang_text_flatten(differences.data);
-        rc = bang_fail(err, BANG_EUSAGE,
-                       "%.300s: is the state of another training: %.600s: use the same options, or "
-                       "begin anew without resuming",
-                       path, differences.data + 2);
-    }
-    bang_text_release(&differences);
-    return rc;
+    if (differences->size)
+        bang_text_flatten(differences->data);
 }
 
-int train_about_accept(const json_t *about, const char *text, const char *path, bang_error *err)
+int train_about_compare(bang_text *differences, const json_t *about, const char *text)
 {
     json_t *old = NULL;
     if (!text || bang_json_parse(&old, text, strlen(text), NULL) < 0 || !json_is_object(old)) {
         json_decref(old);
-        return bang_fail(err, BANG_EDATA,
-                         "%.300s: is no state of a training: name another file for it, or remove "
-                         "this one",
-                         path);
+        return -1;
     }
-    int rc = compare(path, old, about, err);
+    compare(differences, old, about);
     json_decref(old);
+    return 0;
+}
+
+int train_about_accept(const json_t *about, const char *text, const char *path, bang_error *err)
+{
+    bang_text differences = {0};
+    int rc = 0;
+    if (train_about_compare(&differences, about, text) < 0)
+        rc = bang_fail(err, BANG_EDATA,
+                       "%.300s: is no state of a training: name another file for it, or remove "
+                       "this one",
+                       path);
+    else if (differences.failed)
+        rc = bang_fail_memory(err);
+    else if (differences.size)
+        rc = bang_fail(err, BANG_EUSAGE,
+                       "%.300s: is the state of another training: %.600s: use the same options, or "
+                       "begin anew without resuming",
+                       path, differences.data + 2);
+    bang_text_release(&differences);
     return rc;
 }
 
@@ -158,19 +174,14 @@ static int check(const train_saver *saver, const bang_checkpoint *file, bang_err
 /* 0, 1 if it is there, or an error. */
 static int is_there(const char *path, bang_error *err)
 {
-    FILE *file = fopen(path, "rb");
-    if (file) {
-        fclose(file);
+    if (access(path, R_OK) == 0)
         return 1;
-    }
     return errno == ENOENT ? 0 : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
 }
 
-int train_saver_load(train_saver *saver, bang_error *err)
+static int load(train_saver *saver, bang_error *err)
 {
     const char *path = saver->how->path;
-    if (!saver->how->resume)
-        return 0;
     bang_checkpoint *file = NULL;
     int rc = is_there(path, err);
     if (rc <= 0)
@@ -184,6 +195,22 @@ int train_saver_load(train_saver *saver, bang_error *err)
     }
     bang_checkpoint_close(file);
     return rc < 0 ? rc : 1;
+}
+
+/* The file is rank 0's: others may be on machines that do not see it. */
+int train_saver_load(train_saver *saver, bang_error *err)
+{
+    if (!saver->how->resume)
+        return 0;
+    int found = bang_ranks_rank(saver->ranks) == 0 ? load(saver, err) : 0;
+    if (found < 0)
+        return found;
+    int rc = bang_ranks_broadcast(saver->ranks, &found, sizeof found, err);
+    for (size_t i = 0; rc == 0 && found && i < saver->count; i++)
+        rc = bang_ranks_broadcast(saver->ranks, saver->items[i].data,
+                                  saver->items[i].count * bang_dtype_size(saver->items[i].dtype),
+                                  err);
+    return rc < 0 ? rc : found;
 }
 
 int train_saver_accept(const train_saver *saver, uint64_t step, uint64_t steps, int sound,
@@ -205,6 +232,10 @@ int train_saver_is_due(const train_saver *saver)
 
 int train_saver_save(train_saver *saver, uint64_t step, bang_error *err)
 {
+    if (bang_ranks_rank(saver->ranks) > 0) { /* rank 0 holds the same */
+        saver->saved = step;
+        return 0;
+    }
     /* The arrays only borrow their numbers: a large state is written from where it is. */
     char names[TRAIN_ITEMS_MOST][32];
     bang_tensor items[TRAIN_ITEMS_MOST];
@@ -237,10 +268,7 @@ int bang_train_state_remove(const char *path, bang_error *err)
     int rc = is_there(path, err);
     if (rc < 0)
         return rc;
-    /* whoever begins to write drops what a killed run has left, and discards it */
-    bang_file *file;
-    if (bang_file_begin(&file, path, NULL) == 0)
-        bang_file_discard(file);
+    bang_file_sweep(path);
     if (rc > 0 && remove(path) != 0 && errno != ENOENT)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     return 0;

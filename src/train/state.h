@@ -5,6 +5,8 @@
 #define BANG_TRAIN_STATE_PRIVATE_H
 
 #include "bang/base/json.h"
+#include "bang/base/rank.h"
+#include "bang/base/text.h"
 #include "bang/tensor/array.h"
 #include "bang/train/train.h"
 
@@ -12,7 +14,8 @@ enum { TRAIN_ITEMS_MOST = 10 };
 
 typedef struct train_saver {
     const bang_train_state *how;
-    json_t *about; /* owned */
+    bang_ranks *ranks; /* of which rank 0 reads and writes */
+    json_t *about;     /* owned */
     struct {
         const char *name;
         bang_dtype dtype;
@@ -25,12 +28,13 @@ typedef struct train_saver {
 } train_saver;
 
 /* how has a path. Takes about over, also on failure; NULL is out of memory. */
-int train_saver_init(train_saver *out, const bang_train_state *how, json_t *about, bang_error *err);
+int train_saver_init(train_saver *out, const bang_train_state *how, bang_ranks *ranks,
+                     json_t *about, bang_error *err);
 void train_saver_release(train_saver *saver);
 void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, size_t count,
                      void *data);
 
-/* Fills the items from the file. 1; 0 if it is not there or not to be resumed. */
+/* Fills the items from the file, on all ranks. 1; 0 if it is not there or not to be resumed. */
 int train_saver_load(train_saver *saver, bang_error *err);
 /* What a file of ours never holds is damage; step is what was loaded, sound what else the caller
  * has looked at. */
@@ -42,6 +46,9 @@ int train_saver_save(train_saver *saver, uint64_t step, bang_error *err);
 
 /* The options that a result depends on, by name; a new reference or NULL. */
 json_t *train_about(const bang_train_options *options);
+/* Adds "; WHAT: ..." for all that text, another such description, has otherwise; -1 if it is none.
+ * Where one of the two is of several ranks, their number and that of their threads may differ. */
+int train_about_compare(bang_text *differences, const json_t *about, const char *text);
 /* Does text, the metadata of a state or NULL, say the same as about? path is for messages. */
 int train_about_accept(const json_t *about, const char *text, const char *path, bang_error *err);
 /* Adds a digest of bytes; -1 with err. */

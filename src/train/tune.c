@@ -75,8 +75,10 @@ static void choose_sizes(tune *run)
     if (o->train.batch > run->images->count)
         o->train.batch = run->images->count;
     size_t threads = o->threads > 0 ? (size_t)o->threads : (size_t)bang_threads_available();
-    threads = threads < o->train.batch ? threads : o->train.batch;
-    size_t share = (o->train.batch + threads - 1) / threads;
+    size_t ranks = (size_t)bang_ranks_count(o->train.ranks);
+    size_t mine = (o->train.batch + ranks - 1) / ranks; /* at most */
+    threads = threads < mine ? threads : mine;
+    size_t share = (mine + threads - 1) / threads;
     run->threads = (int)threads;
     run->piece = o->piece ? o->piece : choose_piece(&vit->config);
     run->piece = run->piece < share ? run->piece : share;
@@ -88,11 +90,34 @@ static void choose_sizes(tune *run)
         o->feed.cancel = o->train.cancel;
 }
 
+/* Which pictures, in which order. */
+static int make_order(tune *run, bang_error *err)
+{
+    bang_arena *arena = &run->arena;
+    size_t batch = run->options.train.batch, images = run->images->count;
+    int failed = 0;
+    for (int i = 0; i < TUNE_SLOTS; i++) {
+        tune_request *r = &run->requests[i];
+        failed |= !(r->picture = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+        failed |= !(r->partner = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+        failed |= !(r->position = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+    }
+    failed |= !(run->order.index = bang_arena_alloc(arena, images, sizeof(uint32_t)));
+    failed |= !(run->index = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+    failed |= !(run->partner = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+    failed |= !(run->row = bang_arena_alloc(arena, batch, sizeof(uint32_t)));
+    failed |= !(run->labels = bang_arena_alloc(arena, batch, sizeof(int64_t)));
+    failed |= !(run->missing = bang_arena_alloc(arena, batch, 1));
+    failed |= !(run->told = bang_arena_alloc(arena, images, 1));
+    failed |= !(run->bad = bang_arena_alloc(arena, images, 1));
+    return failed ? bang_fail_memory(err) : 0;
+}
+
 /* Memory that all steps share. */
 static int make_blocks(tune *run, bang_error *err)
 {
     const bang_tune_options *o = &run->options;
-    size_t batch = o->train.batch, chunks = run->count / TUNE_CHUNK + 1;
+    size_t chunks = run->count / TUNE_CHUNK + 1;
     run->weights = run->model->vit.parameters;
     if (o->only_head && (run->weights = tune_block(run, run->count)))
         memcpy(run->weights, run->model->vit.parameters + run->offset, run->count * sizeof(float));
@@ -100,18 +125,10 @@ static int make_blocks(tune *run, bang_error *err)
     run->second = o->train.optimizer == BANG_SGD ? NULL : tune_block(run, run->count);
     run->best = o->keep_best ? tune_block(run, run->count) : NULL;
     run->squares = bang_arena_alloc(&run->arena, chunks, sizeof *run->squares);
-    run->order.index = bang_arena_alloc(&run->arena, run->images->count, sizeof(uint32_t));
-    run->asked_index = bang_arena_alloc(&run->arena, TUNE_SLOTS * batch, sizeof(uint32_t));
-    run->index = bang_arena_alloc(&run->arena, batch, sizeof(uint32_t));
-    run->partner = bang_arena_alloc(&run->arena, batch, sizeof(uint32_t));
-    run->labels = bang_arena_alloc(&run->arena, batch, sizeof(int64_t));
-    run->bad = bang_arena_alloc(&run->arena, run->images->count, 1);
     run->team = bang_arena_alloc(&run->arena, (size_t)run->threads, sizeof *run->team);
     return run->weights && run->first && (run->second || o->train.optimizer == BANG_SGD) &&
-                   (run->best || !o->keep_best) && run->squares && run->order.index &&
-                   run->asked_index && run->index && run->partner && run->labels && run->bad &&
-                   run->team
-               ? 0
+                   (run->best || !o->keep_best) && run->squares && run->team
+               ? make_order(run, err)
                : bang_fail_memory(err);
 }
 
@@ -153,7 +170,7 @@ static int open_sources(tune *run, bang_error *err)
         rc = bang_feed_open(&run->feed, run->images, &o->feed, err);
     if (rc < 0 || !run->validation || o->only_head)
         return rc;
-    bang_predict_options how = {.feed = o->feed, .threads = run->threads};
+    bang_predict_options how = {.feed = o->feed, .threads = run->threads, .ranks = o->train.ranks};
     how.feed.cache_bytes = tune_cache_left(run);
     bang_transform *transform = &how.feed.transform;
     transform->random_crop = transform->flip = 0;
@@ -175,6 +192,8 @@ static int prepare(tune *run, bang_error *err)
         rc = tune_state_prepare(run, err);
     if (rc == 0)
         rc = make_team(run, err);
+    if (rc == 0)
+        rc = tune_sum_prepare(run, err);
     if (rc == 0)
         rc = open_sources(run, err);
     for (int t = 0; rc == 0 && t < run->threads; t++)
@@ -232,6 +251,20 @@ static int save_unsaved(tune *run, bang_error *err)
                : 0;
 }
 
+/* Time to write the state: of several ranks rank 0 has said so, and all look first whether they
+ * still hold the same. */
+static int save_due(tune *run, bang_error *err)
+{
+    const bang_train_options *o = &run->options.train;
+    int several = bang_ranks_count(o->ranks) > 1;
+    if (!o->state.path || run->step <= run->saver.saved ||
+        !(several ? run->due : train_saver_is_due(&run->saver)))
+        return 0;
+    int rc = train_agree_bytes(run->weights, run->count * sizeof *run->weights, "the weights",
+                               o->ranks, err);
+    return rc < 0 ? rc : train_saver_save(&run->saver, run->step, err);
+}
+
 static int stop(tune *run, bang_error *err)
 {
     int rc = save_unsaved(run, err);
@@ -250,10 +283,7 @@ static int train(tune *run, bang_error *err)
             rc = end_step(run, err);
         if (rc < 0 || run->step == o->steps)
             break;
-        if (bang_cancelled(o->cancel))
-            rc = BANG_ECANCELLED;
-        else if (o->state.path && run->step > run->saver.saved && train_saver_is_due(&run->saver))
-            rc = train_saver_save(&run->saver, run->step, err);
+        rc = bang_cancelled(o->cancel) ? BANG_ECANCELLED : save_due(run, err);
         if (rc == 0) {
             uint64_t before = run->step;
             rc = tune_step(run, err);
@@ -279,6 +309,10 @@ static int finish(tune *run, bang_error *err)
         kept->accuracy = kept->best_accuracy;
         kept->validation_loss = kept->best_loss;
     }
+    int rc = train_agree_bytes(run->weights, run->count * sizeof *run->weights, "the weights",
+                               run->options.train.ranks, err);
+    if (rc < 0)
+        return rc;
     if (run->options.only_head)
         memcpy(run->model->vit.parameters + run->offset, run->weights, run->count * sizeof(float));
     for (size_t i = 0; i < run->count; i++)
@@ -302,6 +336,7 @@ static void report(bang_tune_result *result, const tune *run, uint64_t resumed)
         .validation_bad = (size_t)kept->validation_bad,
         .piece = run->piece,
         .threads = run->threads,
+        .sums = run->sums,
         .bytes = run->bytes + run->model->vit.map.count * sizeof(float)};
     for (size_t i = 0; run->bad && i < run->images->count; i++)
         result->bad += run->bad[i];
@@ -336,11 +371,14 @@ int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const ba
                      bang_error *err)
 {
     tune run = {.model = model, .images = images, .validation = validation, .options = *options};
+    int any = options->threads == BANG_TUNE_ANY_THREADS;
+    if (any)
+        run.options.threads = 0;
     int rc = check(&run, err);
     if (rc < 0)
         return rc;
     choose_sizes(&run);
-    return tune_state_digest(out, &run, err);
+    return tune_state_digest(out, &run, any, err);
 }
 
 int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_images *validation,

@@ -1,7 +1,9 @@
 /* The parts of training on pictures. Private to this room.
  *
  *     tune.c           what is asked for, memory, the loop
+ *     tune_batch.c     which pictures a step trains on, and how they mix
  *     tune_step.c      one step: pieces of a batch, the sum of gradients, the update
+ *     tune_sum.c       the sum over ranks while the way back goes on
  *     tune_loss.c      losses of rows of logits
  *     tune_head.c      the head alone, on features
  *     tune_evaluate.c  accuracy and loss on the validation set
@@ -17,12 +19,15 @@
 #include "bang/train/predict.h"
 #include "bang/train/tune.h"
 #include "train/loop.h"
+#include "train/ranks.h"
 #include "train/state.h"
 
 enum {
-    TUNE_SLOTS = 3,   /* batches: one that is computed, two asked for */
-    TUNE_ROWS = 64,   /* of features that go through the head at once */
-    TUNE_CHUNK = 8192 /* parameters that are summed and updated at once, in the cache */
+    TUNE_SLOTS = 3,           /* batches: one that is computed, two asked for */
+    TUNE_ROWS = 64,           /* of features that go through the head at once */
+    TUNE_CHUNK = 8192,        /* parameters that are summed and updated at once, in the cache */
+    TUNE_SLICE = 1 << 17,     /* parameters that ranks sum at once, at least ... */
+    TUNE_SLICE_MOST = 1 << 20 /* ... and at most */
 };
 
 /* What a step leaves to the next besides weights and moments: doubles only, as they
@@ -37,15 +42,27 @@ typedef struct tune_kept {
     double validation_bad;
 } tune_kept;
 
-/* The targets of a batch: row i is mixed with row partner[i]. */
+/* The targets of rows: row i is mixed with row partner[i]. */
 typedef struct tune_targets {
     bang_loss kind;
-    size_t classes, batch;
-    const int64_t *labels;   /* (batch) */
-    const uint32_t *partner; /* (batch), or NULL */
+    size_t classes;
+    size_t batch;            /* pictures that the mean is taken over, on all ranks */
+    const int64_t *labels;   /* (rows) */
+    const uint32_t *partner; /* (rows), or NULL */
     double lambda;
     double hit, miss;
 } tune_targets;
+
+/* A batch as it was asked for: count positions, the same on all ranks, of which this rank takes
+ * [from, to). It asks for those, and behind them for partners that lie elsewhere. */
+typedef struct tune_request {
+    size_t count, from, to;
+    uint32_t *picture;  /* (count) */
+    uint32_t *partner;  /* (count) the position that each mixes with */
+    uint32_t *position; /* (asked) */
+    size_t asked;
+    double lambda;
+} tune_request;
 
 /* Features of a whole set, computed once. */
 typedef struct tune_features {
@@ -55,6 +72,8 @@ typedef struct tune_features {
 
 /* What one thread works with. */
 typedef struct tune_thread {
+    struct tune *run;
+    size_t slice;               /* the next that is to be final here */
     bang_vit_worker_f32 worker; /* all of the network, or the tower to predict features */
     float *pixels;              /* (piece, channels, image, image) */
     float *gradient;            /* (count) */
@@ -85,10 +104,10 @@ typedef struct tune {
 
     bang_feed *feed; /* NULL when the features are kept */
     train_order order;
-    uint32_t *asked_index; /* (TUNE_SLOTS, batch) */
-    size_t asked_count[TUNE_SLOTS];
+    tune_request requests[TUNE_SLOTS];
     uint64_t asked; /* steps asked for so far */
-    size_t told;    /* bad pictures that the caller heard of */
+    size_t heard;   /* bad pictures that the caller heard of */
+    uint8_t *told;  /* (images) the same with several ranks, 1: heard of */
     uint8_t *bad;   /* (images) 1: was left out */
     tune_features features, validation_features;
     bang_predictor *predictor; /* of the validation set */
@@ -97,12 +116,25 @@ typedef struct tune {
     uint64_t step; /* done */
     tune_kept kept;
     train_saver saver;
+    int due; /* with several ranks: rank 0 wants to save */
+
+    /* with several ranks: the gradient in slices, from its end on */
+    size_t slice_count;
+    size_t *slice;       /* (slice_count + 1) slice s is [slice[s + 1], slice[s]) */
+    atomic_int *settled; /* (slice_count, threads) who of a pair has left it */
+    bang_tune_sums sums;
+    int active;           /* threads that have a picture */
+    bang_error sum_error; /* of the first sum that could not begin */
 
     /* this step */
     bang_batch batch;      /* its pixels are NULL when features are kept */
+    size_t mine;           /* rows of it to train on, the first; behind them are partners */
+    size_t whole;          /* the same over all ranks */
     int64_t *labels;       /* (batch) where features are kept */
     uint32_t *index;       /* (batch) likewise */
-    uint32_t *partner;     /* (batch) */
+    uint32_t *partner;     /* (mine) rows */
+    uint32_t *row;         /* (batch) of a position */
+    uint8_t *missing;      /* (batch) 1: the picture of that position is bad */
     float *batch_features; /* (batch, features) where they are not kept */
     tune_targets targets;
     bang_step_f32 update;
@@ -117,8 +149,23 @@ float *tune_block(tune *run, size_t count);
 void tune_share(size_t *from, size_t *to, const tune *run, size_t count, int t);
 void tune_progress(tune *run, bang_tune_phase phase, uint64_t more);
 
+/* The pictures of this step, and its targets. */
+int tune_next_batch(tune *run, bang_error *err);
+
 /* One batch: forward, backward, update. On a cancel nothing has changed. */
 int tune_step(tune *run, bang_error *err);
+
+/* For several ranks. How the gradient is cut into slices. */
+int tune_sum_prepare(tune *run, bang_error *err);
+void tune_sum_begin(tune *run);
+/* Told by a worker on its last way back, with its tune_thread: parameters from there on are
+ * final. Slices that are so for all threads begin to be summed over ranks. */
+void tune_settled(void *thread, size_t from);
+/* All slices at once: for who had no picture, and for the head alone. */
+void tune_sum_all(tune *run);
+/* Waits for them; the gradient of the first thread is then that of the batch. Called in any case,
+ * as sums that are under way hold on to it. */
+int tune_sum_end(tune *run, bang_error *err);
 
 /* Sum of the losses of rows first .. first+count-1 of the batch, with logits (count, classes);
  * gradient (count, classes) = that of the batch's mean, unless NULL. */
@@ -141,8 +188,10 @@ size_t tune_cache_left(const tune *run);
 /* Measures on the validation set into run->kept and keeps the best. */
 int tune_evaluate(tune *run, bang_error *err);
 
-/* Of all that the weights at the end depend on; the model is that of the beginning. */
-int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, bang_error *err);
+/* Of all that the weights at the end depend on; the model is that of the beginning. With several
+ * ranks, or any_threads, the number of threads is left out. */
+int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, int any_threads,
+                      bang_error *err);
 /* What is saved; loads it when that is asked for. */
 int tune_state_prepare(tune *run, bang_error *err);
 

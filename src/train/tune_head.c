@@ -65,7 +65,7 @@ void tune_head_features(void *context, int t)
     const bang_vit_config *config = &run->model->vit.config;
     size_t features = feature_count(run), image = config->channels * config->image * config->image;
     size_t from, to;
-    tune_share(&from, &to, run, run->batch.count, t);
+    tune_share(&from, &to, run, run->mine, t);
     for (size_t first = from; first < to; first += run->piece) {
         size_t count = to - first < run->piece ? to - first : run->piece;
         if (bang_cancelled(run->options.train.cancel)) {
@@ -99,7 +99,7 @@ void tune_head_part(void *context, int t)
     tune *run = context;
     tune_thread *self = &run->team[t];
     size_t features = feature_count(run), from, to;
-    tune_share(&from, &to, run, run->batch.count, t);
+    tune_share(&from, &to, run, run->mine, t);
     self->loss = 0;
     for (size_t first = from; first < to; first += TUNE_ROWS) {
         size_t count = to - first < TUNE_ROWS ? to - first : TUNE_ROWS;
@@ -162,7 +162,8 @@ static int compute_features(tune *run, tune_features *out, const bang_images *im
     bang_predict_options how = {.feed = run->options.feed,
                                 .threads = run->threads,
                                 .piece = run->options.piece,
-                                .features = 1};
+                                .features = 1,
+                                .ranks = run->options.train.ranks};
     bang_transform *transform = &how.feed.transform;
     transform->random_crop = transform->flip = 0;
     transform->degrees = transform->color = 0;

@@ -45,6 +45,9 @@ static int describe_options(json_t *about, const tune *run)
     const bang_tune_options *o = &run->options;
     const bang_transform *t = &o->feed.transform;
     int failed = set_whole(about, "threads", (uint64_t)run->threads);
+    int ranks = bang_ranks_count(o->train.ranks);
+    if (ranks > 1)
+        failed |= set_whole(about, "ranks", (uint64_t)ranks);
     failed |= set_whole(about, "piece", o->piece); /* 0: follows from the rest */
     failed |= set(about, "only head", json_boolean(o->only_head));
     failed |= set(about, "recompute", json_boolean(o->recompute));
@@ -107,10 +110,14 @@ static int describe(json_t **out, const tune *run, bang_error *err)
     return rc;
 }
 
-int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, bang_error *err)
+int tune_state_digest(char out[BANG_DIGEST_TEXT], const tune *run, int any_threads, bang_error *err)
 {
     json_t *about = NULL;
     int rc = describe(&about, run, err);
+    if (rc == 0 && (any_threads || bang_ranks_count(run->options.train.ranks) > 1)) {
+        json_object_del(about, "threads");
+        json_object_del(about, "ranks");
+    }
     char *line = rc == 0 ? bang_json_line(about) : NULL;
     if (rc == 0)
         rc = line ? bang_digest_bytes(out, line, strlen(line), err) : bang_fail_memory(err);
@@ -135,12 +142,18 @@ static int is_sound(const tune *run)
 
 int tune_state_prepare(tune *run, bang_error *err)
 {
+    const bang_train_options *o = &run->options.train;
     json_t *about = NULL;
-    if (!run->options.train.state.path)
+    if (!o->state.path && bang_ranks_count(o->ranks) == 1)
         return 0;
     int rc = describe(&about, run, err);
     if (rc == 0)
-        rc = train_saver_init(&run->saver, &run->options.train.state, about, err);
+        rc = train_agree_about(about, o->ranks, err);
+    if (rc < 0 || !o->state.path) {
+        json_decref(about);
+        return rc;
+    }
+    rc = train_saver_init(&run->saver, &o->state, o->ranks, about, err);
     if (rc < 0)
         return rc;
     train_saver *saver = &run->saver;

@@ -26,7 +26,7 @@ static void whole_part(void *context, int t)
     tune_thread *self = &run->team[t];
     const bang_vit_config *config = &run->model->vit.config;
     size_t from, to, image = config->channels * config->image * config->image;
-    tune_share(&from, &to, run, run->batch.count, t);
+    tune_share(&from, &to, run, run->mine, t);
     size_t pieces = (to - from + run->piece - 1) / run->piece, all = to - from;
     self->loss = 0;
     for (size_t p = 0; p < pieces; p++) {
@@ -42,18 +42,20 @@ static void whole_part(void *context, int t)
         bang_vit_forward_f32(&self->worker, run->weights, self->pixels, count);
         self->loss += tune_loss(self->worker.logits_gradient, self->worker.logits, &run->targets,
                                 first, count);
+        self->worker.settled = run->slice_count && p + 1 == pieces ? tune_settled : NULL;
         bang_vit_backward_f32(&self->worker, run->weights, self->gradient, count,
                               p == 0 ? BANG_VIT_OVERWRITE : 0);
         tune_progress(run, BANG_TUNE_STEPS, count);
     }
 }
 
-/* Gradients of all threads into that of the first, in their order, and its squares. */
+/* Gradients of all threads into that of the first, in their order, and its squares. With several
+ * ranks the sum is there already. */
 static void sum_chunk(tune *run, size_t from, size_t count)
 {
     const bang_layers_f32 *layers = bang_layers_best_f32();
     float *sum = run->team[0].gradient + from;
-    for (int t = 1; t < run->threads && (size_t)t < run->batch.count; t++) /* who had a picture */
+    for (int t = 1; !run->slice_count && t < run->active; t++)
         layers->add(sum, run->team[t].gradient + from, count);
     run->squares[from / TUNE_CHUNK] = layers->square_sum(sum, count);
 }
@@ -169,82 +171,16 @@ static void take_step(tune *run, double rate)
     }
 }
 
-/* Asks for the batches that this step and those after it need. */
-static int ask(tune *run, bang_error *err)
-{
-    uint64_t last = run->options.train.steps;
-    while (run->feed && run->asked < last && run->asked < run->step + TUNE_SLOTS) {
-        size_t slot = run->asked % TUNE_SLOTS, count;
-        const uint32_t *index = train_next_batch(&run->order, &count);
-        memcpy(run->asked_index + slot * run->options.train.batch, index, count * sizeof *index);
-        run->asked_count[slot] = count;
-        /* a picture comes once in an epoch: its changes are named by the epoch */
-        int rc = bang_feed_ask(run->feed, index, count, run->order.epoch - 1, err);
-        if (rc < 0)
-            return rc;
-        run->asked++;
-    }
-    return 0;
-}
-
-/* Which of the pictures that were asked for did not come. */
-static void note_bad(tune *run)
-{
-    size_t slot = run->step % TUNE_SLOTS, found = 0;
-    const uint32_t *index = run->asked_index + slot * run->options.train.batch;
-    for (size_t i = 0; i < run->asked_count[slot]; i++) {
-        if (found < run->batch.count && run->batch.index[found] == index[i])
-            found++;
-        else
-            run->bad[index[i]] = 1;
-    }
-    for (size_t count = bang_feed_bad_count(run->feed); run->told < count; run->told++)
-        if (run->options.bad)
-            run->options.bad(run->options.context, bang_feed_bad(run->feed, run->told));
-}
-
-/* The next batch: from the feed, or rows of kept features. */
-static int next_batch(tune *run, bang_error *err)
-{
-    if (run->feed) {
-        int rc = ask(run, err);
-        if (rc == 0)
-            rc = bang_feed_take(&run->batch, run->feed, err);
-        if (rc == 0)
-            note_bad(run);
-        return rc;
-    }
-    size_t count, kept = 0;
-    const uint32_t *index = train_next_batch(&run->order, &count);
-    for (size_t i = 0; i < count; i++)
-        if (run->features.known[index[i]]) {
-            run->index[kept] = index[i];
-            run->labels[kept++] = run->images->labels[index[i]];
-        }
-    run->batch = (bang_batch){.count = kept, .labels = run->labels, .index = run->index};
-    return 0;
-}
-
-static void set_targets(tune *run)
-{
-    const bang_train_options *o = &run->options.train;
-    tune_targets *targets = &run->targets;
-    *targets = (tune_targets){.kind = o->loss,
-                              .classes = run->model->vit.config.classes,
-                              .batch = run->batch.count,
-                              .labels = run->batch.labels,
-                              .lambda = 1};
-    train_smooth(&targets->hit, &targets->miss, targets->classes, o);
-    if (o->mixup > 0) {
-        targets->lambda = train_draw_mixing(run->partner, run->batch.count, o, run->step);
-        targets->partner = run->partner;
-    }
-}
-
 static int compute_gradients(tune *run, bang_error *err)
 {
+    size_t threads = (size_t)run->threads;
     atomic_store(&run->cut, 0);
-    if (!run->options.only_head) {
+    run->active = (int)(run->mine < threads ? run->mine : threads); /* who has a picture */
+    if (run->slice_count)
+        tune_sum_begin(run);
+    if (run->mine == 0) {
+        memset(run->team[0].gradient, 0, run->count * sizeof(float));
+    } else if (!run->options.only_head) {
         bang_pool_run(run->pool, whole_part, run);
     } else {
         if (run->feed)
@@ -252,7 +188,31 @@ static int compute_gradients(tune *run, bang_error *err)
         if (!atomic_load(&run->cut))
             bang_pool_run(run->pool, tune_head_part, run);
     }
-    return atomic_load(&run->cut) ? bang_fail(err, BANG_ECANCELLED, "stopped") : 0;
+    int cut = atomic_load(&run->cut), rc = 0;
+    if (run->slice_count) {
+        if (!cut && (run->options.only_head || run->mine == 0))
+            tune_sum_all(run);
+        rc = tune_sum_end(run, cut ? NULL : err);
+    }
+    return cut ? bang_fail(err, BANG_ECANCELLED, "stopped") : rc;
+}
+
+/* The sum of the losses of the batch, over threads and ranks; with it rank 0 says whether it wants
+ * to save. */
+static int sum_losses(double *out, tune *run, bang_error *err)
+{
+    double both[2] = {0};
+    for (int t = 0; t < run->active; t++)
+        both[0] += run->team[t].loss;
+    int rc = 0;
+    if (bang_ranks_count(run->options.train.ranks) > 1) {
+        if (bang_ranks_rank(run->options.train.ranks) == 0 && run->options.train.state.path)
+            both[1] = train_saver_is_due(&run->saver);
+        rc = bang_ranks_sum_f64(run->options.train.ranks, both, 2, err);
+        run->due = both[1] > 0;
+    }
+    *out = both[0];
+    return rc;
 }
 
 static int check_finite(const tune *run, double loss, bang_error *err)
@@ -265,35 +225,45 @@ static int check_finite(const tune *run, double loss, bang_error *err)
                      isfinite(loss) ? "gradient" : "loss", (unsigned long long)run->step + 1);
 }
 
+/* What all of a step's pictures being bad means at the end of an epoch. */
+static int check_any(const tune *run, uint64_t epoch, bang_error *err)
+{
+    uint64_t next = run->step + 1;
+    if (run->kept.in_epoch > 0 || (next != run->options.train.steps && next % epoch != 0))
+        return 0;
+    return bang_fail(err, BANG_EDATA,
+                     "training: none of the pictures of an epoch can be read: look at what was "
+                     "said of them");
+}
+
 int tune_step(tune *run, bang_error *err)
 {
     const bang_train_options *o = &run->options.train;
     tune_kept *kept = &run->kept;
-    int rc = next_batch(run, err);
+    double sum = 0, count;
+    int rc = tune_next_batch(run, err);
+    run->active = 0;
+    if (rc == 0 && run->whole)
+        rc = compute_gradients(run, err);
+    if (rc == 0)
+        rc = sum_losses(&sum, run, err);
     if (rc < 0)
         return rc;
-    set_targets(run);
-    rc = run->batch.count ? compute_gradients(run, err) : 0;
-    if (rc < 0)
-        return rc;
-    double sum = 0, count = (double)run->batch.count;
-    for (int t = 0; t < run->threads && run->batch.count; t++)
-        sum += run->team[t].loss;
+    count = (double)run->whole;
     uint64_t epoch = train_epoch_steps(run->images->count, o->batch);
     if (run->step % epoch == 0)
         kept->epoch_loss = 0, kept->in_epoch = 0;
     kept->epoch_loss += sum;
     kept->in_epoch += count;
-    if (kept->in_epoch == 0 && (run->step + 1 == o->steps || (run->step + 1) % epoch == 0))
-        return bang_fail(err, BANG_EDATA,
-                         "training: none of the pictures of an epoch can be read: look at what was "
-                         "said of them");
-    kept->loss = run->batch.count ? sum / count : 0;
+    rc = check_any(run, epoch, err);
+    if (rc < 0)
+        return rc;
+    kept->loss = run->whole ? sum / count : 0;
     kept->norm = 0;
     kept->images = count;
     kept->rate = bang_train_rate(o, run->step);
     kept->pending = 1;
-    if (run->batch.count && isfinite(kept->loss))
+    if (run->whole && isfinite(kept->loss))
         take_step(run, kept->rate);
     rc = check_finite(run, kept->loss, err);
     run->step++;

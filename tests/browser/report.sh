@@ -21,7 +21,8 @@ failed=0 checks=report.js
 
 # page REPORT RECORDS DARK: the report with the test behind it
 page() {
-    sed '/^<\/body>$/,$d' "$1"
+    # the page's policy would not let the test run
+    sed "s|script-src 'sha256-[^']*'|script-src 'unsafe-inline'|; /^<\\/body>\$/,\$d" "$1"
     echo '<script>'
     echo "const expect_dark = $3, records = ["
     # Text in a script: no tag may end it.

@@ -41,6 +41,12 @@ void bang_file_discard(bang_file *file);
 /* begin, write, commit. */
 int bang_file_put(const char *path, const void *data, size_t size, bang_error *err);
 
+/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all that lie in a
+ * folder; those of runs that are alive stay. For who is done with an output and need not have
+ * written all that an earlier run began. */
+void bang_file_sweep(const char *path);
+void bang_folder_sweep(const char *path);
+
 /* Whole content, terminated by a 0 that size does not count; the caller frees. */
 int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
 
@@ -64,5 +70,7 @@ char *bang_path_join(const char *folder, const char *name);
 /* name as a file that stands at path means it: in the same folder, unless it begins at the
  * root; the caller frees; NULL when memory is out. */
 char *bang_path_beside(const char *path, const char *name);
+/* folder/NAME -> folder/.NAME and suffix; the caller frees; NULL when memory is out. */
+char *bang_path_hidden(const char *path, const char *suffix);
 
 #endif

@@ -49,9 +49,11 @@ int bang_feed_ask(bang_feed *feed, const uint32_t *index, size_t count, uint64_t
 int bang_feed_take(bang_batch *out, bang_feed *feed, bang_error *err);
 /* The most bytes of prepared pictures that it will keep: cache_bytes or less. */
 size_t bang_feed_cache(const bang_feed *feed);
-/* How many different pictures were bad, and the message of the n-th, which names the file. */
+/* How many different pictures were bad, the message of the n-th, which names the file, and which
+ * of the set it is. */
 size_t bang_feed_bad_count(const bang_feed *feed);
 const char *bang_feed_bad(const bang_feed *feed, size_t n);
+uint32_t bang_feed_bad_picture(const bang_feed *feed, size_t n);
 /* NULL is allowed; requests that were not taken are dropped. */
 void bang_feed_close(bang_feed *feed);
 

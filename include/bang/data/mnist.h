@@ -26,6 +26,10 @@ typedef struct bang_mnist {
  * A cache that is there and whole is left as it is when from is NULL. */
 int bang_mnist_get(const char *from, bang_cancel *cancel, bang_error *err);
 
+/* 1 while a process fills CACHE/NAME, mnist or fashion-mnist: the two functions that get them
+ * wait for its end. */
+int bang_mnist_is_busy(const char *name);
+
 /* CACHE/mnist; the caller frees it. */
 int bang_mnist_folder(char **out, bang_error *err);
 

@@ -20,7 +20,8 @@
 #define BANG_NETWORK(real, suffix)                                                                 \
     typedef struct bang_mixing_##suffix {                                                          \
         real lambda;             /* of the row itself; the rest is its partner's */                \
-        const uint32_t *partner; /* (count) a permutation of places in the batch */                \
+        const uint32_t *partner; /* (count) places, of different rows of the batch or behind it */ \
+        size_t behind;           /* rows behind the count ones, which are only mixed into them */  \
     } bang_mixing_##suffix;                                                                        \
                                                                                                    \
     typedef struct bang_network_##suffix {                                                         \
@@ -53,7 +54,7 @@
                                      bang_error *err);                                             \
     /* The table of a compact data set's codes, after parameters have changed. */                  \
     void bang_network_tabulate_##suffix(bang_network_##suffix *net, const bang_rows *rows);        \
-    /* x[layers] = outputs of count rows; mixing may be NULL. */                                   \
+    /* x[layers] = outputs of count rows; mixing may be NULL. index (count + behind). */           \
     void bang_network_forward_##suffix(bang_network_##suffix *net, const bang_rows *rows,          \
                                        const uint32_t *index, size_t count,                        \
                                        const bang_mixing_##suffix *mixing);                        \
@@ -66,7 +67,8 @@
     /* From delta[layers] to the gradient of all but the first layer's weights ... */              \
     void bang_network_backward_##suffix(bang_network_##suffix *net, size_t count,                  \
                                         const bang_mixing_##suffix *mixing);                       \
-    /* ... and those: all at once for compact rows, from input `from` to `to` for dense ones. */   \
+    /* ... and those: all at once for compact rows, from input `from` to `to` for dense ones;      \
+     * count has with it what is behind. */                                                                    \
     void bang_network_backward_compact_##suffix(bang_network_##suffix *net, const bang_rows *rows, \
                                                 const uint32_t *index, size_t count);              \
     void bang_network_backward_dense_##suffix(bang_network_##suffix *net, real *out, size_t from,  \

@@ -132,7 +132,11 @@ enum {
         real *features;        /* (images, features) after forward */                              \
         real *logits;          /* (images, classes) after forward */                               \
         real *logits_gradient; /* (images, classes) for backward */                                \
-        size_t bytes;          /* of memory held */                                                \
+        /* Told by backward, or NULL: the gradient of all parameters from that offset on is as     \
+         * this call leaves it. Offsets fall to 0; only the head's is told with ONLY_HEAD. */      \
+        void (*settled)(void *context, size_t from);                                               \
+        void *context;                                                                             \
+        size_t bytes; /* of memory held */                                                         \
         bang_arena arena;                                                                          \
         struct vit_state_##suffix *state; /* private */                                            \
     } bang_vit_worker_##suffix;                                                                    \

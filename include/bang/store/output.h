@@ -66,6 +66,12 @@ int bang_output_check(bang_text *problems, bang_output *const *outputs, size_t c
 /* A file to be put beside the others at the commit (a config), copied from path;
  * only for a folder. */
 int bang_output_copy(bang_output *output, const char *path, bang_error *err);
+/* The output is a folder: it exists, its name ends with /, or the first input is
+ * one and the name tells no format. */
+int bang_output_is_folder(const char *path, const bang_checkpoint *first);
+/* Adds the other files of the folder that c was read from (config, tokenizer),
+ * if it was one. */
+int bang_output_copy_others(bang_output *output, const bang_checkpoint *c, bang_error *err);
 int bang_output_begin(bang_output *output, bang_error *err);
 int bang_output_commit(bang_output *output, bang_error *err);
 /* NULL is allowed. */

@@ -17,11 +17,15 @@
  * After the last piece the predictor stands at the beginning again: an evaluation during
  * training keeps one, with the pictures in the feed's cache, and takes a pass whenever it
  * likes. Parameters are looked at in every pass, so they may have changed between two.
+ *
+ * Ranks share the set out piece by piece: each computes a part of the next piece, and all get
+ * the outputs of all, the same that one process would have.
  */
 #ifndef BANG_TRAIN_PREDICT_H
 #define BANG_TRAIN_PREDICT_H
 
 #include "bang/base/progress.h"
+#include "bang/base/rank.h"
 #include "bang/data/feed.h"
 #include "bang/model/vit_file.h"
 
@@ -33,6 +37,7 @@ typedef struct bang_predict_options {
     int features;           /* outputs are the head's inputs */
     /* Borrowed, NULL for none: told of pictures that all models have read, by any thread. */
     const bang_progress *progress;
+    bang_ranks *ranks; /* that share the set; NULL: this process alone. Borrowed */
 } bang_predict_options;
 #define BANG_PREDICT_OPTIONS_INIT                                                                  \
     {                                                                                              \

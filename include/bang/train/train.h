@@ -7,11 +7,17 @@
  * One model runs on one thread; train many models in a bang_parallel_for. The
  * result depends on the options, the data and the processor's vector
  * instructions, never on the number of threads.
+ *
+ * Ranks share every batch: each computes the gradient of its rows, and all take the step of the
+ * sum. The batch is that of all together, so how many ranks there are changes nothing but the
+ * order of sums. All have the same weights and moments; rank 0 alone writes the state, and what
+ * it has read all go on from, however many they were before.
  */
 #ifndef BANG_TRAIN_TRAIN_H
 #define BANG_TRAIN_TRAIN_H
 
 #include "bang/base/progress.h"
+#include "bang/base/rank.h"
 #include "bang/base/thread.h"
 #include "bang/model/mlp.h"
 
@@ -83,6 +89,7 @@ typedef struct bang_train_options {
     void (*step)(void *context, uint64_t step, double loss, double rate);
     void *context;
     bang_train_state state;
+    bang_ranks *ranks; /* that share every batch; NULL: this process alone. Borrowed */
 } bang_train_options;
 #define BANG_TRAIN_OPTIONS_INIT                                                                    \
     {                                                                                              \

@@ -10,6 +10,12 @@
  * gradients, in their order, makes the step. So memory does not grow with the
  * batch, nothing waits within a step, and the same options with the same number of threads
  * give the same bits, however often the run was stopped and resumed.
+ *
+ * Ranks (options.train.ranks) share every batch, as train.h says. A rank reads and computes its
+ * share, and with Mixup reads the partners of it; gradients are summed over ranks while the way
+ * back goes on, layer by layer. Evaluations and features are shared out likewise. All ranks
+ * are given the same options, data and network, which is checked; that their weights stay
+ * the same is checked whenever the state is saved, and at the end.
  */
 #ifndef BANG_TRAIN_TUNE_H
 #define BANG_TRAIN_TUNE_H
@@ -58,6 +64,12 @@ typedef struct bang_tune_options {
         .train = BANG_TRAIN_OPTIONS_INIT, .feed = {.transform = BANG_TRANSFORM_INIT }              \
     }
 
+/* What ranks told each other of gradients, in all steps of a run; zeros for one rank. */
+typedef struct bang_tune_sums {
+    uint64_t count, bytes; /* messages, and numbers in them */
+    double waited;         /* seconds for the sums, when there was nothing left to compute */
+} bang_tune_sums;
+
 typedef struct bang_tune_result {
     double loss;     /* mean over the pictures of the last epoch or what there was of it */
     double accuracy; /* on the validation set at the end (of what is kept); NaN without */
@@ -68,8 +80,9 @@ typedef struct bang_tune_result {
     size_t bad;            /* pictures left out of the training */
     size_t validation_bad; /* and of the validation */
     size_t piece;          /* pictures a thread takes at once at most */
-    int threads;           /* that shared the work */
-    size_t bytes;          /* of memory: parameters, gradients, moments, activations */
+    int threads;           /* that shared the work, of this rank */
+    bang_tune_sums sums;
+    size_t bytes; /* of memory: parameters, gradients, moments, activations */
 } bang_tune_result;
 
 /* Trains in place; labels of both sets are below the number of the model's outputs.
@@ -80,7 +93,10 @@ int bang_tune_vit(bang_vit_model *model, const bang_images *images, const bang_i
                   const bang_tune_options *options, bang_tune_result *result, bang_error *err);
 
 /* What bang_tune_vit would do, as a digest: options, data and model as they are before it. Runs
- * of the same digest end with the same weights (of files the names count, not the pixels). */
+ * of the same digest end with the same weights (of files the names count, not the pixels); those
+ * of several ranks up to the order of sums, as the number of ranks and threads is left out
+ * there. It is too with options->threads BANG_TUNE_ANY_THREADS. */
+enum { BANG_TUNE_ANY_THREADS = -1 };
 int bang_tune_digest(char out[BANG_DIGEST_TEXT], bang_vit_model *model, const bang_images *images,
                      const bang_images *validation, const bang_tune_options *options,
                      bang_error *err);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose.h"
+#include "bang/bridge/finding.h"
 
 /* An over-confident FM outweighs PM where both disagree when its gap is larger by so much. */
 static const double gap_more = 0.02;
@@ -29,7 +29,7 @@ static int takes_part(const bang_diagnosis *d, size_t index)
     return d->sets[index].tally->labelled && (d->ood_count ? index != d->id : index == d->id);
 }
 
-static void find_target(target *out, const diagnose_result *r)
+static void find_target(target *out, const bang_finding *r)
 {
     const bang_diagnosis *d = r->found;
     int margins = 0, halves = 0;
@@ -44,7 +44,7 @@ static void find_target(target *out, const diagnose_result *r)
         out->alpha += set->balanced_alpha;
         for (int m = 0; m < 2; m++)
             out->confidence[m] += set->tally->of[set->member[m]].confidence;
-        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] >= DIAGNOSE_FEW) {
+        if (set->groups[BANG_TFT] + set->groups[BANG_TFF] >= BANG_FINDING_FEW) {
             out->margin += set->margin_sum[BANG_TF];
             margins++;
         }
@@ -71,16 +71,16 @@ static void add_relation(bang_text *out, const target *t, bang_quantity differen
                          const char *other)
 {
     const bang_estimate *e = &t->of[difference];
-    double p = t->only ? diagnose_p(t->only, difference) : NAN;
+    double p = t->only ? bang_finding_p(t->only, difference) : NAN;
     char points[32], range[64];
-    diagnose_points(points, e->value);
-    diagnose_range(range, e);
+    bang_finding_in_points(points, e->value);
+    bang_finding_range(range, e);
     if (!*range)
         bang_text_add(out, "%.1f points %s %s", 100 * fabs(e->value),
                       e->value < 0 ? "below" : "above", other);
     else if (e->interval.low == 0 && e->interval.high == 0)
         bang_text_add(out, "as good as %s", other);
-    else if (diagnose_is_real(e, p, t->level))
+    else if (bang_finding_is_real(e, p, t->level))
         bang_text_add(out, "%s than %s (%s points%s)", e->value > 0 ? "better" : "worse", other,
                       points, range);
     else
@@ -108,7 +108,7 @@ static void say_whether(bang_text *out, const target *t)
 static const char *doubt(const target *t, const bang_estimate *e, double p)
 {
     int equal = e->interval.low == 0 && e->interval.high == 0;
-    int real = diagnose_is_real(e, p, t->level);
+    int real = bang_finding_is_real(e, p, t->level);
     return isnan(e->interval.low) || real || equal ? "" : ", may be chance";
 }
 
@@ -123,10 +123,10 @@ static void say_why(bang_text *out, const target *t)
                   "On %.1f %% of the samples it is right where both models are wrong (FFT), on "
                   "%.1f %% wrong where both are right (TTF): %s points%s%s. ",
                   100 * t->of[BANG_Q_FFT].value, 100 * t->of[BANG_Q_TTF].value,
-                  diagnose_points(points, both->value), diagnose_range(range, both),
+                  bang_finding_in_points(points, both->value), bang_finding_range(range, both),
                   doubt(t, both, p));
     bang_text_add(out, "Where only one of them is right (TF+FT): %s points%s%s.\n",
-                  diagnose_points(points, one->value), diagnose_range(range, one),
+                  bang_finding_in_points(points, one->value), bang_finding_range(range, one),
                   doubt(t, one, NAN));
 }
 
@@ -140,8 +140,8 @@ static void say_confidence(bang_text *out, const target *t)
         gap[m] = t->confidence[m] - right[m];
     }
     const bang_estimate *accuracy = &t->of[BANG_Q_ACCURACY + BANG_FINE];
-    int side = diagnose_confidence_side(t->confidence[1], accuracy);
-    int over = side > 0 && gap[1] >= DIAGNOSE_GAP_LEAST;
+    int side = bang_finding_confidence_side(t->confidence[1], accuracy);
+    int over = side > 0 && gap[1] >= BANG_FINDING_GAP_LEAST;
     int more = gap[1] - gap[0] >= gap_more;
     bang_text_add(out, "%s: confidence %.1f %% at an accuracy of %.1f %%, PM %.1f %% at %.1f %%",
                   isnan(accuracy->interval.low) ? "FM there"
@@ -188,7 +188,8 @@ static void say_unlabelled(bang_text *out, const bang_diagnosis *d)
         const bang_set_diagnosis *set = &d->sets[i];
         if (set->tally->labelled)
             continue;
-        double pre = diagnose_confidence(set, BANG_PRE), fine = diagnose_confidence(set, BANG_FINE);
+        double pre = bang_finding_confidence(set, BANG_PRE),
+               fine = bang_finding_confidence(set, BANG_FINE);
         bang_text_add(out,
                       "On %s, FM is %s confident %s PM (%.1f against %.1f %%); both weigh the "
                       "same at alpha %.2f%s. Without labels accuracy is not known.\n",
@@ -216,7 +217,7 @@ static void say_chance(bang_text *out, const bang_diagnosis *d)
     }
 }
 
-void diagnose_sentences(bang_text *out, const diagnose_result *r)
+void bang_finding_sentences(bang_text *out, const bang_finding *r)
 {
     if (!r->found)
         return;

@@ -3,21 +3,21 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "diagnose.h"
+#include "bang/bridge/finding.h"
 
-double diagnose_accuracy(const bang_set_diagnosis *set, bang_role role)
+double bang_finding_accuracy(const bang_set_diagnosis *set, bang_role role)
 {
     return set->of[BANG_Q_ACCURACY + role].value;
 }
 
-double diagnose_confidence(const bang_set_diagnosis *set, bang_role role)
+double bang_finding_confidence(const bang_set_diagnosis *set, bang_role role)
 {
     return set->member[role] < 0 ? NAN : set->tally->of[set->member[role]].confidence;
 }
 
-double diagnose_gap(const bang_set_diagnosis *set, bang_role role)
+double bang_finding_gap(const bang_set_diagnosis *set, bang_role role)
 {
-    return diagnose_confidence(set, role) - diagnose_accuracy(set, role);
+    return bang_finding_confidence(set, role) - bang_finding_accuracy(set, role);
 }
 
 static double ece_of(const bang_set_diagnosis *set, bang_role role)
@@ -60,10 +60,10 @@ static double brier_of(const bang_set_diagnosis *set, bang_role role)
     return set->tally->of[set->member[role]].brier;
 }
 
-const diagnose_measure diagnose_measures[] = {
-    {"accuracy", BANG_ROLES, diagnose_accuracy},
-    {"confidence", BANG_ROLES, diagnose_confidence},
-    {"gap", BANG_ROLES, diagnose_gap},
+const bang_finding_measure bang_finding_measures[] = {
+    {"accuracy", BANG_ROLES, bang_finding_accuracy},
+    {"confidence", BANG_ROLES, bang_finding_confidence},
+    {"gap", BANG_ROLES, bang_finding_gap},
     {"ece", BANG_ROLES, ece_of},
     {"mce", BANG_ROLES, mce_of},
     {"rms", BANG_ROLES, rms_of},
@@ -75,7 +75,7 @@ const diagnose_measure diagnose_measures[] = {
     {0},
 };
 
-int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quantity difference)
+int bang_finding_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quantity difference)
 {
     bang_role first, second;
     if (bang_quantity_roles(difference, &first, &second) < 0 || !set->tally->labelled ||
@@ -85,7 +85,7 @@ int diagnose_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_quan
     return 0;
 }
 
-double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role)
+double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role)
 {
     const bang_tally *t = set->tally;
     if (set->member[role] < 0 || t->class_rows[class] == 0)
@@ -94,7 +94,7 @@ double diagnose_class_accuracy(const bang_set_diagnosis *set, size_t class, bang
     return (double)right / (double)t->class_rows[class];
 }
 
-const char *diagnose_ood_average(const bang_diagnosis *found)
+const char *bang_finding_ood_average(const bang_diagnosis *found)
 {
     size_t given = 0;
     for (size_t i = 0; i < found->set_count; i++)
@@ -102,13 +102,13 @@ const char *diagnose_ood_average(const bang_diagnosis *found)
     return given == 0 ? "ose" : given == found->ood_count ? "given" : "mixed";
 }
 
-const char *diagnose_temperature(char out[32], double temperature)
+const char *bang_finding_temperature(char out[32], double temperature)
 {
     snprintf(out, 32, temperature >= 0.1 && temperature < 1e4 ? "%.3f" : "%.4g", temperature);
     return out;
 }
 
-const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found)
+const bang_set_diagnosis *bang_finding_with_averages(const bang_diagnosis *found)
 {
     for (size_t i = 0; i < found->set_count; i++)
         if (found->sets[i].wse_count)
@@ -116,33 +116,33 @@ const bang_set_diagnosis *diagnose_with_averages(const bang_diagnosis *found)
     return NULL;
 }
 
-double diagnose_p(const bang_set_diagnosis *set, bang_quantity difference)
+double bang_finding_p(const bang_set_diagnosis *set, bang_quantity difference)
 {
     bang_mcnemar test;
-    return diagnose_mcnemar(&test, set, difference) < 0 ? NAN : test.p;
+    return bang_finding_mcnemar(&test, set, difference) < 0 ? NAN : test.p;
 }
 
-int diagnose_is_real(const bang_estimate *difference, double p, double level)
+int bang_finding_is_real(const bang_estimate *difference, double p, double level)
 {
     return (difference->interval.low > 0 || difference->interval.high < 0) && !(p > 1 - level);
 }
 
-const char *diagnose_verdict(const bang_estimate *difference, double p, double level)
+const char *bang_finding_verdict(const bang_estimate *difference, double p, double level)
 {
     if (isnan(difference->value) || isnan(difference->interval.low))
         return "";
     if (difference->interval.low == 0 && difference->interval.high == 0)
         return "none";
-    return diagnose_is_real(difference, p, level) ? "real" : "may be chance";
+    return bang_finding_is_real(difference, p, level) ? "real" : "may be chance";
 }
 
-int diagnose_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, double level)
+int bang_finding_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, double level)
 {
     static const bang_quantity differences[] = {BANG_Q_AVG_PRE, BANG_Q_AVG_FINE};
     int better = 0;
     for (size_t i = 0; i < 2; i++) {
         const bang_estimate *e = &of[differences[i]];
-        if (!diagnose_is_real(e, set ? diagnose_p(set, differences[i]) : NAN, level))
+        if (!bang_finding_is_real(e, set ? bang_finding_p(set, differences[i]) : NAN, level))
             continue;
         if (e->value < 0)
             return -1;
@@ -151,29 +151,29 @@ int diagnose_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, 
     return better == 2;
 }
 
-const char *diagnose_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
-                                 double level)
+const char *bang_finding_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
+                                     double level)
 {
     const bang_estimate *all = &of[BANG_Q_ALL];
-    const char *plain = diagnose_verdict(all, NAN, level);
-    int side = diagnose_beats_both(set, of, level);
+    const char *plain = bang_finding_verdict(all, NAN, level);
+    int side = bang_finding_beats_both(set, of, level);
     if (!*plain || all->interval.low == all->interval.high)
         return plain;
     return side ? "real" : "may be chance";
 }
 
-int diagnose_confidence_side(double confidence, const bang_estimate *accuracy)
+int bang_finding_confidence_side(double confidence, const bang_estimate *accuracy)
 {
     return confidence > accuracy->interval.high ? 1 : confidence < accuracy->interval.low ? -1 : 0;
 }
 
-int diagnose_dominates(const bang_set_diagnosis *set, int pair)
+int bang_finding_dominates(const bang_set_diagnosis *set, int pair)
 {
     size_t samples = set->groups[2 * pair] + set->groups[2 * pair + 1];
-    return samples >= DIAGNOSE_FEW && set->margin_sum[pair] < 0;
+    return samples >= BANG_FINDING_FEW && set->margin_sum[pair] < 0;
 }
 
-const char *diagnose_role_title(bang_role role)
+const char *bang_finding_role_title(bang_role role)
 {
     static const char *const titles[BANG_ROLES] = {
         [BANG_PRE] = "PM",
@@ -190,23 +190,23 @@ const char *diagnose_role_title(bang_role role)
 }
 
 /* What rounds to 0 keeps its sign: an interval [+0.0, +0.2] excludes 0. */
-const char *diagnose_points(char out[32], double value)
+const char *bang_finding_in_points(char out[32], double value)
 {
     snprintf(out, 32, isnan(value) ? "-" : value == 0 ? "0.0" : "%+.1f", 100 * value);
     return out;
 }
 
-const char *diagnose_range(char out[64], const bang_estimate *e)
+const char *bang_finding_range(char out[64], const bang_estimate *e)
 {
     char low[32], high[32];
     out[0] = '\0';
     if (!isnan(e->value) && !isnan(e->interval.low))
-        snprintf(out, 64, " [%.20s, %.20s]", diagnose_points(low, e->interval.low),
-                 diagnose_points(high, e->interval.high));
+        snprintf(out, 64, " [%.20s, %.20s]", bang_finding_in_points(low, e->interval.low),
+                 bang_finding_in_points(high, e->interval.high));
     return out;
 }
 
-int diagnose_advised(const bang_diagnosis *found)
+int bang_finding_advised(const bang_diagnosis *found)
 {
     static const bang_rule order[] = {BANG_RULE_BALANCE_OOD, BANG_RULE_ID_ACCURACY,
                                       BANG_RULE_BALANCE_ID, BANG_RULE_HALF};

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "diagnose.h"
+#include "bang/bridge/finding.h"
 
 static json_t *number(double value)
 {
@@ -52,7 +52,7 @@ static int is_listed(const bang_set_diagnosis *set, int role)
 }
 
 /* {"pre": .., "fine": .., ...} of the roles that were scored. */
-static json_t *by_role(const bang_set_diagnosis *set, const diagnose_measure *measure)
+static json_t *by_role(const bang_set_diagnosis *set, const bang_finding_measure *measure)
 {
     json_t *object = json_object();
     for (int r = 0; r < measure->roles; r++)
@@ -95,7 +95,7 @@ static json_t *contributions_of(const bang_estimate of[BANG_QUANTITIES])
                      number(of[BANG_Q_TF_FT].value), "all", number(of[BANG_Q_ALL].value));
 }
 
-static json_t *intervals_of(const diagnose_result *r, const bang_set_diagnosis *set,
+static json_t *intervals_of(const bang_finding *r, const bang_set_diagnosis *set,
                             const bang_estimate of[BANG_QUANTITIES])
 {
     if (r->replicates == 0)
@@ -128,7 +128,7 @@ static json_t *difference_of(const bang_estimate of[BANG_QUANTITIES], bang_quant
 static json_t *mcnemar_of(const bang_set_diagnosis *set, bang_quantity quantity)
 {
     bang_mcnemar test;
-    if (diagnose_mcnemar(&test, set, quantity) < 0)
+    if (bang_finding_mcnemar(&test, set, quantity) < 0)
         return json_null();
     return json_pack("{so so so so so}", "b", count_of(test.b), "c", count_of(test.c), "p",
                      number(test.p), "mid_p", number(test.mid_p), "chi_squared",
@@ -136,7 +136,7 @@ static json_t *mcnemar_of(const bang_set_diagnosis *set, bang_quantity quantity)
 }
 
 /* set: NULL for means over sets, of which there is no test. */
-static json_t *differences_of(const diagnose_result *r, const bang_set_diagnosis *set,
+static json_t *differences_of(const bang_finding *r, const bang_set_diagnosis *set,
                               const bang_estimate of[BANG_QUANTITIES])
 {
     json_t *list = json_array();
@@ -146,10 +146,10 @@ static json_t *differences_of(const diagnose_result *r, const bang_set_diagnosis
             put(one, "mcnemar", mcnemar_of(set, (bang_quantity)q));
         if (!one)
             continue;
-        double p = set ? diagnose_p(set, (bang_quantity)q) : NAN;
+        double p = set ? bang_finding_p(set, (bang_quantity)q) : NAN;
         put(one, "real",
             isnan(of[q].interval.low) ? json_null()
-                                      : json_boolean(diagnose_is_real(&of[q], p, r->level)));
+                                      : json_boolean(bang_finding_is_real(&of[q], p, r->level)));
         json_array_append_new(list, one);
     }
     return list;
@@ -233,7 +233,7 @@ static json_t *temperature_of(const bang_diagnosis *d)
                               : json_pack("{sn sn}", "pre", "fine");
 }
 
-static void put_samples(json_t *object, const diagnose_result *r, size_t index)
+static void put_samples(json_t *object, const bang_finding *r, size_t index)
 {
     const bang_tally *tally = r->found->sets[index].tally;
     json_t *groups = json_object(), *details = json_array();
@@ -271,7 +271,7 @@ static void put_samples(json_t *object, const diagnose_result *r, size_t index)
     put(object, "samples_detail", details);
 }
 
-static json_t *classes_of(const diagnose_result *r, size_t index)
+static json_t *classes_of(const bang_finding *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
     const bang_tally *t = set->tally;
@@ -280,7 +280,7 @@ static json_t *classes_of(const diagnose_result *r, size_t index)
         json_t *accuracy = json_object();
         for (int role = BANG_PRE; role <= BANG_OSE; role++)
             put_number(accuracy, bang_role_names[role],
-                       diagnose_class_accuracy(set, k, (bang_role)role));
+                       bang_finding_class_accuracy(set, k, (bang_role)role));
         json_t *one = json_pack("{so}", "class", count_of(k));
         put(one, "name",
             r->facts[index].class_name ? text_of(r->facts[index].class_name[k]) : json_null());
@@ -291,7 +291,7 @@ static json_t *classes_of(const diagnose_result *r, size_t index)
     return list;
 }
 
-static void put_groups(json_t *object, const diagnose_result *r, const bang_set_diagnosis *set)
+static void put_groups(json_t *object, const bang_finding *r, const bang_set_diagnosis *set)
 {
     put(object, "groups", groups_of(set));
     put_number(object, "false_false_true", set->of[BANG_Q_FFT].value);
@@ -301,21 +301,21 @@ static void put_groups(json_t *object, const diagnose_result *r, const bang_set_
     put(object, "margin", margins_of(set));
     put_number(object, "corrected_ratio", set->of[BANG_Q_CORRECTED].value);
     put(object, "temperature", temperature_of(r->found));
-    put_number(object, "calibrated_ose", diagnose_accuracy(set, BANG_OSE_SCALED));
+    put_number(object, "calibrated_ose", bang_finding_accuracy(set, BANG_OSE_SCALED));
     put(object, "intervals", intervals_of(r, set, set->of));
     put(object, "differences", differences_of(r, set, set->of));
     put(object, "diversity", diversity_of(set));
 }
 
-static json_t *set_of(const diagnose_result *r, size_t index)
+static json_t *set_of(const bang_finding *r, size_t index)
 {
     const bang_set_diagnosis *set = &r->found->sets[index];
-    const diagnose_facts *facts = &r->facts[index];
+    const bang_finding_facts *facts = &r->facts[index];
     json_t *object = json_pack("{so so so so so ss}", "name", text_of(set->name), "n",
                                count_of(set->tally->counted), "left_out", count_of(facts->left_out),
                                "outputs", count_of(facts->outputs), "classes",
                                count_of(set->tally->classes), "average", facts->average);
-    for (const diagnose_measure *m = diagnose_measures; m->key; m++)
+    for (const bang_finding_measure *m = bang_finding_measures; m->key; m++)
         put(object, m->key, by_role(set, m));
     put_groups(object, r, set);
     put(object, "reliability", reliability_of(set));
@@ -333,7 +333,7 @@ static json_t *set_of(const diagnose_result *r, size_t index)
     return object;
 }
 
-static json_t *average_of(const diagnose_result *r)
+static json_t *average_of(const bang_finding *r)
 {
     const bang_diagnosis *d = r->found;
     const bang_set_diagnosis *any = &d->sets[0]; /* what is scored is the same on all */
@@ -347,7 +347,7 @@ static json_t *average_of(const diagnose_result *r)
     }
     json_t *object = json_pack(
         "{so ss so so so so so so so so}", "sets", count_of(d->ood_count), "average",
-        diagnose_ood_average(d), "accuracy", accuracy, "confidence", confidence, "ece", ece,
+        bang_finding_ood_average(d), "accuracy", accuracy, "confidence", confidence, "ece", ece,
         "improvement", number(d->ood[BANG_Q_ALL].value), "false_false_true",
         number(d->ood[BANG_Q_FFT].value), "true_true_false", number(d->ood[BANG_Q_TTF].value),
         "improve_contribution", contributions_of(d->ood), "corrected_ratio",
@@ -378,7 +378,7 @@ static json_t *rules_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
 
 static json_t *alpha_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
 {
-    int advised = diagnose_advised(d);
+    int advised = bang_finding_advised(d);
     json_t *alphas = json_array();
     for (size_t i = 0; i < with->wse_count; i++)
         json_array_append_new(alphas, number(with->wse[i].alpha));
@@ -386,7 +386,7 @@ static json_t *alpha_of(const bang_diagnosis *d, const bang_set_diagnosis *with)
                      advised < 0 ? json_null() : json_string(bang_rule_names[advised]));
 }
 
-static json_t *band_of(const diagnose_fit *c)
+static json_t *band_of(const bang_finding_curve *c)
 {
     json_t *fine = json_array(), *avg = json_array(), *low = json_array(), *high = json_array();
     for (size_t i = 0; i < c->band_count; i++) {
@@ -399,16 +399,16 @@ static json_t *band_of(const diagnose_fit *c)
     return json_pack("{so so so so}", "fine", fine, "avg", avg, "low", low, "high", high);
 }
 
-static json_t *curve_of(const diagnose_result *r)
+static json_t *curve_of(const bang_finding *r)
 {
-    const diagnose_fit *c = r->curve;
+    const bang_finding_curve *c = r->curve;
     json_t *points = json_array(), *highlights = json_array();
     for (size_t i = 0; i < c->count; i++)
         json_array_append_new(points, json_pack("{so so so}", "name", text_of(c->points[i].name),
                                                 "fine", number(c->points[i].fine), "avg",
                                                 number(c->points[i].avg)));
     for (size_t i = 0; i < c->highlight_count; i++) {
-        const diagnose_highlight *h = &c->highlights[i];
+        const bang_finding_highlight *h = &c->highlights[i];
         json_array_append_new(
             highlights,
             json_pack("{so so so so so so so so so sb}", "name", text_of(h->point.name), "fine",
@@ -425,7 +425,7 @@ static json_t *curve_of(const diagnose_result *r)
                      points, "highlight", highlights, "band", band_of(c));
 }
 
-static void put_diagnosis(json_t *object, const diagnose_result *r)
+static void put_diagnosis(json_t *object, const bang_finding *r)
 {
     const bang_diagnosis *d = r->found;
     json_t *sets = json_array();
@@ -442,7 +442,7 @@ static void put_diagnosis(json_t *object, const diagnose_result *r)
                   d->has_temperature && d->temperature[1].at_limit));
     if (d->ood_count)
         put(object, "average_ood", average_of(r));
-    const bang_set_diagnosis *with = diagnose_with_averages(d);
+    const bang_set_diagnosis *with = bang_finding_with_averages(d);
     if (with)
         put(object, "alpha", alpha_of(d, with));
 }
@@ -459,16 +459,16 @@ static json_t *lines_of(const char *lines)
 }
 
 /* The sentences that the text ends with. */
-static json_t *conclusions_of(const diagnose_result *r)
+static json_t *conclusions_of(const bang_finding *r)
 {
     bang_text said = {0};
-    diagnose_sentences(&said, r);
+    bang_finding_sentences(&said, r);
     json_t *list = lines_of(said.data);
     bang_text_release(&said);
     return list;
 }
 
-json_t *diagnose_json(const diagnose_result *r)
+json_t *bang_finding_json(const bang_finding *r)
 {
     json_t *object = json_object();
     if (r->found)

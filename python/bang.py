@@ -1,0 +1,214 @@
+"""Robust fine-tuning from Python: averages of checkpoints, their diagnosis, the theory.
+
+    import bang
+    bang.average(["pre.safetensors", "fine.pt"], "robust.safetensors", alpha=0.5)
+    found = bang.diagnose(labels, pre=pre, fine=fine, avg=avg)   # logits, numpy arrays (n, classes)
+    found["accuracy"]["avg"], found["false_false_true"]
+    bang.theory(0.9, ["2,3", "2,3"], overlap=(1, 1))["exact"]["wse"]
+
+One file over libbang.so through ctypes; nothing to build. The library is the file that
+BANG_LIBRARY names, else one beside this file or in the prefix or source tree it lies in, else the
+system's. What the library refuses becomes a bang.Error with its message.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+
+__all__ = ["Error", "average", "diagnose", "theory", "version"]
+__version__ = "0.1.0"
+_SONAME = "libbang.so." + __version__.rpartition(".")[0]
+
+
+class Error(Exception):
+    """What the library said: "what: why: what to do". `code` is negative, as in bang/base/error.h."""
+
+    def __init__(self, message, code=-1):
+        super().__init__(message)
+        self.code = code
+
+
+class _Failure(ctypes.Structure):  # bang_error
+    _fields_ = [("code", ctypes.c_int), ("message", ctypes.c_char * 1024)]
+
+
+def _candidates():
+    named = os.environ.get("BANG_LIBRARY")
+    if named:
+        yield named
+        return
+    here = pathlib.Path(__file__).resolve().parent
+    yield here / _SONAME
+    yield here.parent / "build" / _SONAME  # the source tree
+    if len(here.parents) > 1:  # PREFIX/lib/python3/dist-packages
+        yield here.parents[1] / _SONAME
+        yield from sorted(here.parents[1].glob("*/" + _SONAME))
+    yield _SONAME
+
+
+def _load():
+    tried = []
+    for path in _candidates():
+        if os.sep in str(path) and not os.path.exists(path):
+            tried.append(str(path))
+            continue
+        try:
+            found = ctypes.CDLL(str(path))
+            break
+        except OSError as why:
+            tried.append(str(why))
+    else:
+        raise ImportError(
+            "libbang: not found: install it, or name the file in BANG_LIBRARY; tried "
+            + "; ".join(tried)
+        )
+    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    found.bang_bridge_version.restype = text
+    found.bang_bridge_free.argtypes = [pointer]
+    found.bang_bridge_free.restype = None
+    out, failure = ctypes.POINTER(pointer), ctypes.POINTER(_Failure)
+    found.bang_bridge_theory.argtypes = [out, text, failure]
+    found.bang_bridge_average.argtypes = [out, text, failure]
+    found.bang_bridge_diagnose.argtypes = [
+        out, text, pointer, pointer, pointer, pointer, size, size, ctypes.c_int, failure,
+    ]  # fmt: skip
+    theirs = found.bang_bridge_version().decode()
+    if theirs.rpartition(".")[0] != __version__.rpartition(".")[0]:
+        raise ImportError(f"{path}: is bang {theirs}, this module is for {__version__}")
+    return found
+
+
+_library = _load()
+
+
+def _call(function, request, *arguments):
+    told, failure = ctypes.c_void_p(), _Failure()
+    text = json.dumps(request).encode()
+    code = function(ctypes.byref(told), text, *arguments, ctypes.byref(failure))
+    try:
+        if code < 0:
+            raise Error(failure.message.decode(errors="replace"), code)
+        return json.loads(ctypes.string_at(told))
+    finally:
+        _library.bang_bridge_free(told)
+
+
+def version():
+    """The version of the library."""
+    return _library.bang_bridge_version().decode()
+
+
+def average(inputs, output, *, alpha=None, weights=None, method="linear", base=None, scale=1.0,
+            density=0.2, drop=0.9, dtype="keep", allow_nan=False, max_memory=None, seed=1,
+            threads=0):  # fmt: skip
+    """Combines checkpoints of one architecture into `output`; returns a dict of what was done.
+
+    inputs   paths: safetensors, PyTorch or NumPy files, indexes of shards, or folders
+    alpha    weight of the last of two; or weights, one for each; 1/n each if neither is given
+    method   linear, slerp, task, ties, dare or stock; the last four need base, the path of
+             what the inputs were fine-tuned from
+    dtype    keep, f32, f16 or bf16
+
+    The file is the one that `bang average` writes with the same options.
+    """
+    request = {
+        "inputs": [os.fspath(path) for path in inputs],
+        "output": os.fspath(output),
+        "alpha": None if alpha is None else str(alpha),
+        "weights": None if weights is None else [float(w) for w in weights],
+        "base": None if base is None else os.fspath(base),
+        "max_memory": None if max_memory is None else int(max_memory),
+    }
+    request.update(method=method, scale=float(scale), density=float(density), drop=float(drop),
+                   dtype=dtype, allow_nan=bool(allow_nan), seed=int(seed),
+                   threads=int(threads))  # fmt: skip
+    return _call(_library.bang_bridge_average, request)
+
+
+def _logits(numpy, name, value):
+    """An array (n, classes) of float32 or float64 in C order; float16 becomes float32, exactly."""
+    array = numpy.asarray(value)
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(f"{name}: shape {array.shape}: logits must be (n, classes)")
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name}: {array.dtype}: logits must be float16, float32 or float64")
+    return array
+
+
+def _labels(numpy, value, rows):
+    array = numpy.asarray(value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.shape != (rows,):
+        raise ValueError(f"labels: shape {array.shape}: one for each of the {rows} rows is needed")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"labels: {array.dtype}: labels must be integers")
+    if array.dtype.kind == "u" and array.size and int(array.max()) > numpy.iinfo(numpy.int64).max:
+        raise ValueError("labels: out of range: they are numbers of classes, from 0")
+    return numpy.ascontiguousarray(array, dtype=numpy.int64)
+
+
+def diagnose(labels, *, pre, fine, avg=None, name="data", bins=15, bootstrap=10000, level=0.95,
+             weights=(0.5, 0.5), temperature=None, fit=True, probabilities=False, logits=False,
+             list=(), by_class=False, seed=1, threads=0):  # fmt: skip
+    """Whether and why an average of two models is better than both, from their logits.
+
+    labels       (n) integers, or None: then confidence and agreement only
+    pre, fine    (n, classes) logits of the pre-trained and the fine-tuned model
+    avg          (n, classes) of their average; None: the ensemble of outputs takes its place
+    bootstrap    resamples for the intervals, at `level`; 0: none
+    temperature  of pre and fine; None: fitted on these samples, unless fit is False
+    list         groups such as "FFT" whose samples are wanted
+    probabilities, logits   what the arrays hold, where that is not plain
+
+    Returns the dict that `bang diagnose --json` prints, with the same numbers.
+    """
+    import numpy
+
+    arrays = {"pre": _logits(numpy, "pre", pre), "fine": _logits(numpy, "fine", fine)}
+    if avg is not None:
+        arrays["avg"] = _logits(numpy, "avg", avg)
+    shape = arrays["pre"].shape
+    for key, array in arrays.items():
+        if array.shape != shape:
+            raise ValueError(f"{key}: shape {array.shape}, but pre has {shape}")
+    wide = any(array.dtype.itemsize == 8 for array in arrays.values())
+    kind = numpy.float64 if wide else numpy.float32
+    arrays = {key: numpy.ascontiguousarray(a, dtype=kind) for key, a in arrays.items()}
+    numbers = None if labels is None else _labels(numpy, labels, shape[0])
+    request = dict(name=name, bins=int(bins), bootstrap=int(bootstrap), level=float(level),
+                   weights=[float(w) for w in weights], fit=bool(fit),
+                   probabilities=bool(probabilities), logits=bool(logits),
+                   list=[str(group) for group in list], by_class=bool(by_class), seed=int(seed),
+                   threads=int(threads))  # fmt: skip
+    if temperature is not None:
+        request["temperature"] = [float(t) for t in temperature]
+    places = [None if a is None else a.ctypes.data
+              for a in (numbers, arrays["pre"], arrays["fine"], arrays.get("avg"))]  # fmt: skip
+    return _call(_library.bang_bridge_diagnose, request, *places, *shape, int(wide))
+
+
+def theory(shift, models, *, classes=3, overlap=None, sigma=0.0, alpha=None, weights=None,
+           scale=1.0, best=False, polynomial=False, failure=False, method="auto", samples=0,
+           seed=1, threads=0):  # fmt: skip
+    """Predicted accuracy out of distribution of models and of their ensembles.
+
+    shift    p, the chance that a spurious feature breaks, 0 to 1
+    models   what each learned: (2, 3) or "2,3" for 2 invariant and 3 spurious features, or
+             sets of features such as "v0-1,s0-2"
+    overlap  (invariant, spurious) features that two models share
+
+    Returns the dict that `bang theory --json` prints.
+    """
+    request = {
+        "shift": float(shift),
+        "models": [m if isinstance(m, str) else ",".join(str(int(n)) for n in m) for m in models],
+        "overlap": None if overlap is None else [int(n) for n in overlap],
+        "alpha": None if alpha is None else float(alpha),
+        "weights": None if weights is None else [float(w) for w in weights],
+    }
+    request.update(classes=int(classes), sigma=float(sigma), scale=float(scale), best=bool(best),
+                   polynomial=bool(polynomial), failure=bool(failure), method=method,
+                   samples=int(samples), seed=int(seed), threads=int(threads))  # fmt: skip
+    return _call(_library.bang_bridge_theory, request)
