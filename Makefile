@@ -1,6 +1,8 @@
 # A thin front for CMake; the presets in CMakePresets.json do the work.
-#   make            build/bang and build/libbang.a
+#   make            build/bang, build/libbang.so and build/libbang.a
 #   make test       all tests, then those that sanitizers help once more with them
+#   make install    all of it under PREFIX; make uninstall takes it away again
+#   make deb        Debian packages, into build/deb
 #   make reproduce  the paper's experiments at their quick scale, into reproduce/
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -9,7 +11,7 @@ JOBS := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || ec
 CONFIGURE = cmake --preset $(1) $(2) >/dev/null
 BUILD = cmake --build --preset $(1) -j $(JOBS) $(2)
 
-.PHONY: all test reproduce bench fuzz install uninstall clean format
+.PHONY: all test reproduce bench fuzz install uninstall deb clean format
 
 all:
 	@tools/install-packages build
@@ -51,14 +53,23 @@ install:
 	@$(call CONFIGURE,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
 	@$(call BUILD,release)
 	@DESTDIR="$(DESTDIR)" cmake --install build
+	@cp build/install_manifest.txt build/installed.txt # packages and tests write the former, too
 
 uninstall:
-	@[ -f build/install_manifest.txt ] || { echo "nothing was installed from here" >&2; exit 1; }
+	@[ -f build/installed.txt ] || { echo "nothing was installed from here" >&2; exit 1; }
 	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done \
-	    < build/install_manifest.txt
+	    < build/installed.txt
+
+deb:
+	@tools/install-packages deb
+	@$(call CONFIGURE,release)
+	@$(call BUILD,release)
+	@packaging/make-deb build build/deb
+	@lintian --allow-root --fail-on error build/deb/*.deb
+	@ls build/deb/*.deb
 
 clean:
 	rm -rf build
 
 format:
-	@find src include tests -name '*.[ch]' -exec clang-format -i {} +
+	@find src include tests examples -name '*.[ch]' -exec clang-format -i {} +

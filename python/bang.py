@@ -144,7 +144,7 @@ def _labels(numpy, value, rows):
         raise ValueError(f"labels: shape {array.shape}: one for each of the {rows} rows is needed")
     if array.dtype.kind not in "iu":
         raise TypeError(f"labels: {array.dtype}: labels must be integers")
-    if array.dtype.kind == "u" and array.size and array.max() > numpy.iinfo(numpy.int64).max:
+    if array.dtype.kind == "u" and array.size and int(array.max()) > numpy.iinfo(numpy.int64).max:
         raise ValueError("labels: out of range: they are numbers of classes, from 0")
     return numpy.ascontiguousarray(array, dtype=numpy.int64)
 

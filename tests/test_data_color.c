@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "bang/base/lock.h"
 #include "bang/data/color.h"
 #include "bang/store/npy.h"
 #include "distribution.h"
@@ -367,11 +368,19 @@ static void test_save(void **state)
     assert_memory_equal(manifest, again, size);
     free(manifest);
     free(again);
-    /* cut short: no manifest is left that speaks of other files */
+    /* cut short: what was there stays, and nothing else */
     bang_cancel cancel = {1};
     assert_int_equal(bang_color_save(second, &set, &mnist, &options, NULL, &cancel, &err),
                      BANG_ECANCELLED);
-    assert_false(exists(in_folder(second, "manifest.json")));
+    assert_true(exists(in_folder(second, "manifest.json")));
+    assert_false(exists(in_folder(second, ".new.bang-part")));
+    assert_false(exists(in_folder(second, ".bang-lock")));
+    /* while another writes */
+    bang_lock *lock;
+    assert_int_equal(bang_lock_take(&lock, in_folder(second, ".bang-lock"), &err), 0);
+    assert_int_equal(bang_color_save(second, &set, &mnist, &options, NULL, NULL, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "another run is writing here"));
+    bang_lock_give(lock);
     free(expected);
     bang_array_release(&images);
     bang_array_release(&labels);

@@ -81,13 +81,21 @@ static void test_sheet(void **state)
     assert_memory_equal(at(&sheet, GAP + 41, top + 41), ((uint8_t[]){250, 100, 100}), 3);
     assert_memory_equal(at(&sheet, GAP + 42, top), ((uint8_t[]){100, 100, 100}), 3);
     assert_memory_equal(at(&sheet, 0, 0), ((uint8_t[]){255, 255, 255}), 3);
-    /* the map is lightest below right; one of zeros is dark and flat */
+    /* the map is lightest below right; one of zeros has no colour of the scale, but pale grey */
     size_t second = GAP + EDGE + GAP, third = second + EDGE + GAP;
     assert_true(brightness(at(&sheet, second + 150, top + 150)) >
                 brightness(at(&sheet, second + 100, top + 100)));
     assert_true(brightness(at(&sheet, second + 100, top + 100)) >
                 brightness(at(&sheet, second + 60, top + 100)));
     assert_memory_equal(at(&sheet, third + 150, top + 150), at(&sheet, third + 60, top + 150), 3);
+    const uint8_t *zeros = at(&sheet, third + 150, top + 150);
+    assert_true(zeros[0] == zeros[1] && zeros[1] == zeros[2] && zeros[0] > 150);
+    /* beside the scale stands that it is each map's own */
+    size_t words = 0;
+    for (size_t y = sheet.shape[0] - GAP - 14; y < sheet.shape[0] - GAP; y++)
+        for (size_t x = second; x < third - GAP; x++)
+            words += brightness(at(&sheet, x, y)) < 150000;
+    assert_true(words > 20);
     /* captions: ink below the tiles that have one */
     size_t ink[3] = {0};
     for (int t = 0; t < 3; t++)
@@ -100,6 +108,19 @@ static void test_sheet(void **state)
     for (size_t y = 0; y < top; y++)
         for (size_t x = 0; x < GAP; x++)
             assert_memory_equal(at(&sheet, third - GAP + x, y), ((uint8_t[]){255, 255, 255}), 3);
+    bang_array_release(&sheet);
+    /* a third line has room, too */
+    size_t two = 0, three = 0, width;
+    assert_int_equal(bang_overlay_size(&two, &width, &of, &err), 0);
+    tiles[2].caption = "one\ntwo\nthree";
+    assert_int_equal(bang_overlay_size(&three, &width, &of, &err), 0);
+    assert_true(three > two);
+    assert_int_equal(bang_overlay_draw(&sheet, &of, &err), 0);
+    size_t line = three - two, drawn = 0;
+    for (size_t y = top + EDGE + 2 * line; y < top + EDGE + 3 * line; y++)
+        for (size_t x = 0; x < EDGE; x++)
+            drawn += brightness(at(&sheet, third + x, y)) < 150000;
+    assert_true(drawn > 20);
     bang_array_release(&sheet);
 }
 

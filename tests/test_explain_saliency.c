@@ -467,18 +467,41 @@ static void test_compare(void **state)
     check_near("cells", cells, (const double[4]){1, 5, 2, 3}, 4, 1e-15);
 }
 
+static void grey(void *context, size_t picture, float *out)
+{
+    const bang_vit_config *c = context;
+    for (size_t i = 0; i < c->channels * c->image * c->image; i++)
+        out[i] = .1F * (float)(i % 7 + picture);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
     bang_vit_config config = vit_cases[0].config;
     bang_vit vit;
     bang_error err = {0};
-    bang_saliency *maps;
     config.classes = 0;
     assert_int_equal(bang_vit_init(&vit, &config, &err), 0);
-    assert_int_equal(bang_saliency_open(&maps, &vit, &err), BANG_EUSAGE);
-    assert_null(maps);
-    assert_non_null(strstr(err.message, "no head"));
+    bang_vit_randomise(&vit, 3);
+    for (int kind = 0; kind < BANG_SALIENCY_KINDS; kind++) {
+        double *out = calloc(config.image * config.image, sizeof *out);
+        assert_non_null(out);
+        bang_saliency_run run = {.vit = &vit,
+                                 .kind = (bang_saliency_kind)kind,
+                                 .count = 1,
+                                 .pixels = grey,
+                                 .context = &config,
+                                 .threads = 1};
+        int rc = bang_saliency_maps(out, NULL, NULL, 0, &run, &err);
+        if (kind == BANG_ROLLOUT) { /* it knows no class */
+            assert_int_equal(rc, 0);
+            assert_true(out[0] > 0);
+        } else {
+            assert_int_equal(rc, BANG_EUSAGE);
+            assert_non_null(strstr(err.message, "no head"));
+        }
+        free(out);
+    }
     bang_saliency_close(NULL);
     bang_vit_release(&vit);
 }

@@ -164,10 +164,57 @@ static void test_csv_links(void **state)
              table_entry);
     append(*state, record("some/key", "Section", entries));
     write_report(*state);
-    has("<a class=\"tool csv\" download=\"some-key.csv\" "
+    has("<a class=\"tool csv\" download=\"some-key_t.csv\" "
         "href=\"data:text/csv;charset=utf-8,a,b%0Ax,0.5%0A,2%0A\">CSV</a></figcaption>");
-    has("download=\"some-key-2.csv\" href=\"data:text/csv;charset=utf-8,name,value%0A"
+    has("download=\"some-key_bars.csv\" href=\"data:text/csv;charset=utf-8,name,value%0A"
         "%22a,%22%22b%22%22%20%C3%A4%22,0.5%0A\">CSV</a>");
+}
+
+/* A single one is named by its key; several by their titles, which may be the same. */
+static void test_csv_names(void **state)
+{
+    static const char one[] = "{\"kind\":\"bars\",\"title\":\"%s\",\"names\":[\"a\"],"
+                              "\"values\":[1]}",
+                      *const titles[] = {"Accuracy, % (LONG)", "Accuracy: % LONG",
+                                         "Accuracy long 2", "/../\u00e4 \u00fc",
+                                         "Many words that go on and on until nobody has room for "
+                                         "them"};
+    char entries[3000] = "[";
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        size_t used = strlen(entries);
+        snprintf(entries + used, sizeof entries - used, i ? "," : "%s", "");
+        used = strlen(entries);
+        snprintf(entries + used, sizeof entries - used, one, titles[i]);
+        if (i == 0) {
+            char alone[400];
+            snprintf(alone, sizeof alone, "%s]", entries);
+            append(*state, record("one/key", "Section", alone));
+        }
+    }
+    snprintf(entries + strlen(entries), sizeof entries - strlen(entries), "]");
+    append(*state, record("k", "Section", entries));
+    write_report(*state);
+    has("download=\"one-key.csv\"");
+    has("download=\"k_accuracy-long.csv\"");
+    has("download=\"k_accuracy-long_2.csv\"");
+    has("download=\"k_accuracy-long-2.csv\"");
+    has("download=\"k.csv\"");
+    has("download=\"k_many-words-that-go-on-and-on-until-nobody-has.csv\"");
+}
+
+/* Contents lead to an overview where there is one. */
+static void test_contents(void **state)
+{
+    static const char text[] = "[{\"kind\":\"text\",\"text\":\"t\"}]";
+    append(*state, record("a", "One", text));
+    append(*state, record("b", "Two", text));
+    write_report(*state);
+    has("<nav aria-label=\"Contents\">\n<ol>\n<li><a href=\"#s1\">One</a>");
+    assert_null(strstr(html, "Overview"));
+    append(*state,
+           record("c", "Two", "[{\"kind\":\"verdict\",\"claim\":\"A\",\"holds\":\"yes\"}]"));
+    write_report(*state);
+    has("<ol>\n<li><a href=\"#top\">Overview</a></li>\n<li><a href=\"#s1\">One</a>");
 }
 
 static void test_table_intervals(void **state)
@@ -461,6 +508,8 @@ int main(void)
         IN_FOLDER(test_overview),
         IN_FOLDER(test_folded),
         IN_FOLDER(test_csv_links),
+        IN_FOLDER(test_csv_names),
+        IN_FOLDER(test_contents),
         IN_FOLDER(test_charts),
         IN_FOLDER(test_malformed_entries),
         IN_FOLDER(test_disturbed_entries),

@@ -13,6 +13,7 @@
 #include "bang/base/error.h"
 #include "bang/base/file.h"
 #include "bang/base/json.h"
+#include "bang/base/lock.h"
 #include "bang/base/machine.h"
 #include "bang/base/pool.h"
 #include "bang/base/process.h"

@@ -71,7 +71,7 @@ int bang_digest_file(char out[BANG_DIGEST_TEXT], const char *path, bang_error *e
 {
     EVP_MD_CTX *context = NULL;
     out[0] = '\0';
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     unsigned char *block = malloc(BLOCK);

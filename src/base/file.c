@@ -39,8 +39,10 @@ char *bang_path_join(const char *folder, const char *name)
     size_t length = strlen(folder), rest = strlen(name) + 1;
     int slash = length > 0 && folder[length - 1] != '/';
     char *path = malloc(length + (size_t)slash + rest);
-    if (!path)
+    if (!path) {
+        bang_memory_refuse();
         return NULL;
+    }
     memcpy(path, folder, length);
     if (slash)
         path[length] = '/';
@@ -143,7 +145,7 @@ static int open_target(bang_file *file, bang_error *err)
     if (exists && S_ISDIR(old.st_mode))
         return bang_fail(err, BANG_EIO, "%s: is a folder: name a file in it", path);
     if (exists && !S_ISREG(old.st_mode)) {
-        file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        file->descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CLOEXEC));
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
     file->target = exists ? target_of(path) : strdup(path);
@@ -157,7 +159,7 @@ static int open_target(bang_file *file, bang_error *err)
     if (code < 0)
         return code;
     /* What a killed run left is dropped; the new content gets the old rights. */
-    if (ftruncate(file->descriptor, 0) < 0 ||
+    if (TEMP_FAILURE_RETRY(ftruncate(file->descriptor, 0)) < 0 ||
         (exists && fchmod(file->descriptor, old.st_mode & 07777) < 0)) {
         code = bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
         unlink(file->part);
@@ -250,7 +252,7 @@ int bang_file_settle(bang_file *file, bang_error *err)
 
 int bang_file_commit(bang_file *file, bang_error *err)
 {
-    int code = bang_file_settle(file, err);
+    int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
     if (code == 0 && file->part && rename(file->part, file->target) < 0)
         code =
             bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));
@@ -353,7 +355,7 @@ int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
 {
     *out = NULL;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     struct stat status;

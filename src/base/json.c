@@ -1,17 +1,59 @@
 #include "bang/base/json.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
 
 #include "bang/base/text.h"
+#include "base/os.h"
 
 json_t *bang_json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Debian's jansson aborts when it finds no memory in the middle of a string that it reads, so
+ * what a value needs to come to its end is kept for that case. */
+static _Alignas(max_align_t) char reserve[1 << 16];
+static atomic_size_t reserve_used;
+
+static void *allocate(size_t size)
+{
+    void *memory = malloc(size);
+    if (memory)
+        return memory;
+    bang_memory_refuse();
+    size_t step = _Alignof(max_align_t), need = size / step * step + step;
+    if (size > sizeof reserve)
+        return NULL;
+    size_t at = atomic_fetch_add(&reserve_used, need);
+    return at <= sizeof reserve - need ? reserve + at : NULL;
+}
+
+static void release(void *memory)
+{
+    if ((char *)memory < reserve || (char *)memory >= reserve + sizeof reserve)
+        free(memory);
+}
+
+void bang_json_watch(void)
+{
+    json_set_alloc_funcs(allocate, release);
+}
+
+char *bang_json_text(const json_t *value, size_t flags)
+{
+    char *text = bang_memory_refused() ? NULL : json_dumps(value, flags);
+    if (!text || !bang_memory_refused())
+        return text;
+    release(text); /* it may be of the reserve, and what it tells may lack something */
+    return NULL;
+}
+
 char *bang_json_line(const json_t *value)
 {
-    return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    return bang_json_text(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
 }
 
 int bang_json_parse(json_t **out, const char *text, size_t size, bang_error *err)

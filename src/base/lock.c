@@ -62,7 +62,7 @@ void bang_lock_give(bang_lock *lock)
 
 int bang_lock_is_held(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (fd < 0)
         return 0;
     int held = bang_os_lock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;

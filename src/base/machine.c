@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bang/base/file.h"
 
@@ -21,4 +22,10 @@ void bang_machine_processor(char *out, size_t size)
     if (colon && colon < end)
         snprintf(out, size, "%.*s", (int)(end - colon), colon);
     free(text);
+}
+
+int bang_machine_cores(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
 }

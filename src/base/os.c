@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -69,12 +69,21 @@ int bang_os_sync(int descriptor)
 
 int bang_os_sync_folder_of(const char *path)
 {
+    /* Nothing is allocated: the file has its name already, so this must not fail lightly. */
+    char folder[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    if (!folder)
+    size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+    if (length >= sizeof folder) {
+        errno = ENAMETOOLONG;
         return -1;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
+    }
+    if (slash)
+        memcpy(folder, path, length);
+    folder[length] = '\0';
+    int fd;
+    do
+        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return errno == EACCES ? 0 : -1; /* a folder that we may write but not read */
     int rc = bang_os_sync(fd), why = errno;

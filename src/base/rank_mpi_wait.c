@@ -216,7 +216,8 @@ static int all_heard(bang_ranks *ranks)
     return heard;
 }
 
-/* Until all others have been heard of, or patience is at its end. */
+/* Until all others have been heard of, or patience is at its end, or one is gone: then there is
+ * nothing more to learn, and little time. */
 static void hear_all(bang_ranks *ranks)
 {
     double since = 0, trouble = 0;
@@ -225,9 +226,9 @@ static void hear_all(bang_ranks *ranks)
         int stopped = bang_cancelled(ranks->cancel);
         ranks_lock(ranks);
         listen(ranks);
-        int gone = since != 0 && now - since > .05 ? find_gone(ranks) : -1;
-        heard = all_heard(ranks);
-        if (trouble == 0 && (stopped || gone >= 0 || ranks->failed_rank >= 0))
+        int look = stopped || (since != 0 && now - since > .05);
+        heard = all_heard(ranks) || (look && find_gone(ranks) >= 0);
+        if (trouble == 0 && (stopped || ranks->failed_rank >= 0))
             trouble = now;
         ranks_unlock(ranks);
         if (trouble != 0 && now - trouble > (stopped ? patience_stopped : patience))

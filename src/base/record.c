@@ -27,12 +27,14 @@ static off_t end_of_lines(int descriptor)
     while (end > 0) {
         off_t start = end > (off_t)sizeof chunk ? end - (off_t)sizeof chunk : 0;
         size_t size = (size_t)(end - start);
-        ssize_t n = pread(descriptor, chunk, size, start);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n != (ssize_t)size) {
-            errno = n < 0 ? errno : EIO;
-            return -1;
+        for (size_t done = 0; done < size;) {
+            ssize_t n = TEMP_FAILURE_RETRY(
+                pread(descriptor, chunk + done, size - done, start + (off_t)done));
+            if (n <= 0) {
+                errno = n < 0 ? errno : EIO;
+                return -1;
+            }
+            done += (size_t)n;
         }
         for (size_t i = size; i > 0; i--)
             if (chunk[i - 1] == '\n')
@@ -42,22 +44,24 @@ static off_t end_of_lines(int descriptor)
     return end;
 }
 
-/* Under the lock: drops an incomplete last line and adds this one in a single
- * write, so that no reader sees two halves that belong to different records. */
+/* Under the lock: drops an incomplete last line and adds this one, so that no reader sees two
+ * halves that belong to different records. */
 static int append_line(int descriptor, const char *path, const bang_text *line, bang_error *err)
 {
     if (bang_os_lock(descriptor, LOCK_EX) < 0)
         return io_failure(path, err);
     off_t end = end_of_lines(descriptor);
-    if (end < 0 || ftruncate(descriptor, end) < 0)
+    if (end < 0 || TEMP_FAILURE_RETRY(ftruncate(descriptor, end)) < 0)
         return io_failure(path, err);
-    ssize_t n;
-    do
-        n = write(descriptor, line->data, line->size);
-    while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)line->size) {
+    size_t done = 0;
+    ssize_t n = 1;
+    while (done < line->size && n > 0) {
+        n = TEMP_FAILURE_RETRY(write(descriptor, line->data + done, line->size - done));
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (done < line->size) {
         int why = n < 0 ? errno : ENOSPC;
-        int restored = ftruncate(descriptor, end);
+        int restored = (int)TEMP_FAILURE_RETRY(ftruncate(descriptor, end));
         /* A part that stays has no end of line, and the next append drops it. */
         return bang_fail(err, BANG_EIO, "%s: %s: the record was %s", path, strerror(why),
                          restored == 0 ? "not added" : "added in part");
@@ -85,8 +89,8 @@ int bang_record_append(const char *folder, const json_t *record, bang_error *err
     if (code < 0)
         goto done;
     /* What lies in the folder must not lead elsewhere, nor make this wait. */
-    descriptor =
-        open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    descriptor = (int)TEMP_FAILURE_RETRY(
+        open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
     if (descriptor < 0 && errno == ELOOP)
         code =
             bang_fail(err, BANG_EIO, "%s: is a link, which records do not follow: remove it", path);

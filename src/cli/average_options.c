@@ -266,6 +266,13 @@ void average_check(cli *c, average_request *r)
     else
         check_weights(c, r);
     check_rules(c, r);
+    int whole = r->paths && r->all_weights && r->made_rules && (!r->alpha || r->texts);
+    for (size_t i = 0; whole && r->output && i < r->path_count; i++)
+        whole = r->paths[i] && (!r->alpha || r->texts[i]);
+    for (size_t i = 0; whole && i < r->rule_count; i++)
+        whole = r->made_rules[i].glob && r->made_rules[i].weights;
+    if (!whole && c->problems.size == 0) /* a problem keeps some from being made */
+        cli_starve(c);
     o->weights = r->all_weights;
     o->paths = (const char *const *)r->paths;
     o->weight_text = (const char *const *)r->texts;

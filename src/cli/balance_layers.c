@@ -45,7 +45,7 @@ static char *make_header(const bang_checkpoint *checkpoint, size_t *size)
                                       "data_offsets", (json_int_t)*size, (json_int_t)end));
         *size = end;
     }
-    char *text = json_dumps(root, JSON_COMPACT);
+    char *text = bang_json_text(root, JSON_COMPACT);
     json_decref(root);
     return text;
 }

@@ -52,12 +52,25 @@ static void refuse(cli *c, const balance_request *r)
                         own[i].name);
 }
 
+/* The recipe names them, and is UTF-8. */
+static void check_name(cli *c, const char *option, const char *name)
+{
+    json_t *text = name ? json_string(name) : NULL;
+    if (name && !text)
+        cli_problem(c, "--%s: its name is no UTF-8: rename it", option);
+    json_decref(text);
+}
+
 void balance_check(cli *c, balance_request *r, const char *kind, size_t count)
 {
     if (r->kind == BALANCE_NOT) {
         refuse(c, r);
         return;
     }
+    check_name(c, "id", r->id);
+    check_name(c, "head", r->head);
+    for (size_t i = 0; i < r->source_count; i++)
+        check_name(c, "unlabelled", r->sources[i]);
     if (count > 2)
         cli_problem(
             c,
@@ -124,15 +137,6 @@ static void add_notes(balance_work *w, const char *notes)
     }
 }
 
-/* The recipe names them, and is UTF-8. */
-static void check_name(cli *c, const char *option, const char *name)
-{
-    json_t *text = name ? json_string(name) : NULL;
-    if (name && !text)
-        cli_problem(c, "--%s: its name is no UTF-8: rename it", option);
-    json_decref(text);
-}
-
 int balance_load(balance_work *w, const char *const *paths)
 {
     cli *c = w->c;
@@ -152,12 +156,8 @@ int balance_load(balance_work *w, const char *const *paths)
         check_pair(c, pair);
         balance_fit_sources(c, w);
     }
-    check_name(c, "id", w->r->id);
-    check_name(c, "head", w->r->head);
-    for (size_t i = 0; i < w->r->source_count; i++)
-        check_name(c, "unlabelled", w->r->sources[i]);
     if (cli_usage_failed(c) && status == CLI_DONE)
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     status = status == CLI_DONE ? others : status;
     if (status == CLI_DONE)
         add_notes(w, notes.data ? notes.data : "");

@@ -19,6 +19,8 @@ int checkpoints_open(const cli *c, checkpoints *list)
 {
     int failed = 0;
     list->items = calloc(list->count + 1, sizeof(void *));
+    if (!list->items)
+        fprintf(stderr, "bang %s: out of memory\n", c->command);
     for (size_t i = 0; list->items && i < list->count; i++) {
         bang_error err = {0};
         if (bang_checkpoint_open(&list->items[i], list->paths[i], &err) < 0) {

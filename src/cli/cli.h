@@ -6,6 +6,9 @@
  * cli_usage_failed then ends it before any work:
  *
  *     if (cli_usage_failed(cli)) return CLI_USAGE;
+ *
+ * What the command line alone tells ends with CLI_USAGE; what only files tell, such as a model
+ * and data that do not fit together, is collected in the same way and ends with CLI_FAILED.
  */
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
@@ -38,11 +41,14 @@ typedef struct cli_option {
 typedef struct cli {
     const char *command;
     bang_text problems; /* one line each */
+    int starved;        /* memory was out while options were read */
     int json, quiet, help;
     int64_t seed, threads; /* threads: of this process */
     bang_ranks *ranks;     /* NULL: this process is alone; borrowed */
     const char **operands; /* (operand_count) what is no option, borrowed */
     size_t operand_count;
+    int argc;
+    char **argv; /* (argc) as typed, borrowed */
 } cli;
 
 /* Under mpirun a command is run by every rank. main opens the ranks before it and closes them after
@@ -81,11 +87,21 @@ char *cli_with_alpha(const char *name, const char *alpha);
 /* Reads argv[first..]; problems are collected, never printed here. */
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first);
 
+/* What was typed, as a shell reads it again: "bang train --data 'my photos' ...". */
+void cli_add_command(bang_text *out, const cli *c);
+
 /* "what: why: what to do" */
 void cli_problem(cli *c, const char *format, ...) BANG_PRINTF(2, 3);
 
 /* An output file that is named for another format is a problem. */
 void cli_check_output(cli *c, const char *path, const char *end);
+
+/* Memory is out before the work: it fails, and not for its usage. */
+void cli_starve(cli *c);
+/* A problem was told that is no wrong usage: the system refused something. */
+void cli_refuse(void);
+/* The exit status of the process, given that of a command. */
+int cli_final_status(int status);
 
 /* Prints the collected problems; 1 if there were any. */
 int cli_usage_failed(cli *c);
@@ -109,8 +125,11 @@ typedef struct cli_bar {
     int active;
     int bytes;     /* what is counted: the bar shows MB and GB/s */
     uint64_t from; /* done before it began, by a run that this one goes on with */
+    char text[96]; /* the label that cli_bar_say gave it */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
+/* Another label from now on; not while other threads report. */
+void cli_bar_say(cli_bar *bar, const char *what);
 void cli_bar_finish(cli_bar *bar);
 
 /* Columns of standard output; 80 where it is no terminal. */
@@ -133,6 +152,9 @@ size_t cli_characters(const char *s);
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
+/* From the start: until there is something to stop or to clear up, SIGINT ends the process with
+ * a word and the status of an interruption. */
+void cli_catch(void);
 /* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
 bang_cancel *cli_cancel(void);
 

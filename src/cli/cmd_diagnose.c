@@ -124,10 +124,10 @@ static int describe(work *w, const diagnose_request *r, bang_error *err)
     for (size_t i = 0; i < w->in.count; i++) {
         const diagnose_input *in = &w->in.of[i];
         w->facts[i] = (bang_finding_facts){.outputs = in->outputs,
-                                       .left_out = in->left_out,
-                                       .average = averages[in->average],
-                                       .class_name = in->class_names,
-                                       .file = w->files.names};
+                                           .left_out = in->left_out,
+                                           .average = averages[in->average],
+                                           .class_name = in->class_names,
+                                           .file = w->files.names};
     }
     bang_finding *out = &w->result;
     out->found = w->found;

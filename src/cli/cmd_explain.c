@@ -13,7 +13,8 @@ static const char summary[] =
     "             summed over blocks (ours): also right where a network, as small ones do,\n"
     "             decides before its last block\n"
     "  gradients  how fast a class's output changes with each pixel\n"
-    "  rollout    whence the class token's attention comes, through all blocks; of no class\n"
+    "  rollout    whence the class token's attention comes, through all blocks; of no class,\n"
+    "             so that the network needs no head\n"
     "  occlusion  how far the output of the true class moves (mean over the images) and what\n"
     "             accuracy is left when one cell of a grid after the other turns black; of\n"
     "             perceptrons or transformers, and of the mean of their logits\n"
@@ -191,6 +192,7 @@ int cmd_explain(int argc, char **argv)
                        summary, options, example);
     } else {
         check_request(&c, &r);
+        r.from.headless = !r.occlusion && r.kind == BANG_ROLLOUT;
         status = cli_usage_failed(&c) ? CLI_USAGE
                  : r.occlusion        ? explain_occlusion(&c, &r)
                                       : explain_maps(&c, &r);

@@ -11,8 +11,8 @@ static const char summary[] =
     "logits or, with --ensemble probabilities, the mean of their class probabilities;\n"
     "--weights are taken as they are. Each reads the data through its own preprocessing.\n"
     "\n"
-    "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy and\n"
-    "labels.npy, a name as bang data list shows them, or pictures (also without --data):\n"
+    "DATA is a folder of class folders, a CSV (path, label), a folder with images.npy (and\n"
+    "labels.npy), a name as bang data list shows them, or pictures (also without --data):\n"
     "then their five likeliest classes are printed. Without -o nothing is written: of data\n"
     "with labels the accuracy is printed.\n"
     "\n"
@@ -21,7 +21,8 @@ static const char summary[] =
     "are as many folders as outputs, the output of its place in the order of names; there is no\n"
     "accuracy where some names say otherwise. With --map (see bang data map) outputs become the\n"
     "scores of the map's classes before anything else is done with them. Labels are numbered as\n"
-    "the columns of the output.";
+    "the columns of the output.\n"
+    "Under mpirun all ranks share the data; rank 0 writes the same bytes as one process.";
 
 static const char example[] =
     "  bang predict --model model.safetensors --data multicolor:split=test,p=0.8 -o logits.npy\n"
@@ -92,7 +93,7 @@ static int predict_all(cli *c, predict_request *r)
         predict_fit(c, r, &notes);
         if (notes.size && !c->quiet)
             print_lines(c, "note: ", notes.data);
-        status = cli_usage_failed(c) ? CLI_USAGE : CLI_DONE;
+        status = cli_usage_failed(c) ? CLI_FAILED : CLI_DONE;
     }
     if (status == CLI_DONE) {
         int rc = predict_run(&result, c, r, &err);

@@ -191,10 +191,12 @@ static int run_simulation(cli *c, request *r)
         int rc = bang_simulate(&result, &problem, &r->options, &err);
         cli_bar_finish(&bar);
         r->options.progress = NULL;
-        if (rc == 0)
+        if (rc == 0 && cli_speaks())
             rc = bang_predictions_make(&p, &problem, &r->theory, 0, &err);
         if (rc < 0) {
             status = cli_fail(c, &err);
+        } else if (!cli_speaks()) {
+            status = CLI_DONE;
         } else if (c->json) {
             status = print_json(c, r, &result, &p);
         } else {
@@ -251,6 +253,7 @@ int cmd_simulate(int argc, char **argv)
     r.options.seed = r.theory.seed = (uint64_t)c.seed;
     r.options.threads = r.theory.threads = (int)c.threads;
     r.options.cancel = r.theory.cancel = cli_cancel();
+    r.options.ranks = c.ranks;
     int status = run_simulation(&c, &r);
     cli_release(&c);
     return status;

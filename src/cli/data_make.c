@@ -69,7 +69,8 @@ static void check_shift(cli *c, request *r)
     if (r->has_count && r->count < 1)
         cli_problem(c, "--count %lld: must be 1 or more", (long long)r->count);
     if (r->has_p)
-        cli_problem(c, "--shift: is for colours alone: choose a --kind");
+        cli_problem(c, "--shift: is of multicolor and singlecolor: %s",
+                    r->kind ? "leave it out: --kind says how digits shift" : "choose a --kind");
     if (r->protocol)
         cli_problem(c, "--protocol %.40s: is for colours alone", r->protocol);
     r->split = bang_shift_split_name(o->split);
@@ -109,7 +110,7 @@ static int print_made(const cli *c, const request *r, size_t count, const bang_m
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = bang_path_join(r->output, files[i]);
-        json_array_append_new(list, json_string(path ? path : files[i]));
+        json_array_append_new(list, json_string(path));
         free(path);
     }
     json_t *out = json_pack("{ss sI}", "name", c->operands[0], "count", (json_int_t)count);

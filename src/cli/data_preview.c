@@ -1,4 +1,5 @@
 /* bang data preview */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bang/data/sheet.h"
@@ -31,6 +32,10 @@ static int preview(const cli *c, const char *output)
                                              (json_int_t)sheet.shape[1], "height",
                                              (json_int_t)sheet.shape[0], "sets", list));
     }
+    if (rc == 0 && !c->json && !c->quiet) {
+        cli_print_clean(output);
+        putchar('\n');
+    }
     bang_array_release(&sheet);
     for (size_t i = 0; i < opened; i++)
         bang_dataset_release(&sets[i]);
@@ -45,7 +50,7 @@ int data_preview(int argc, char **argv)
         "Draws the first eight images of each class (of ten classes at most), a row a class,\n"
         "several data sets below each other. DATA is a folder of class folders with pictures\n"
         "(JPEG, PNG, WebP), a CSV with the columns path and label, a folder with images.npy\n"
-        "and labels.npy, or a name as bang data list shows them.";
+        "and, if there are labels, labels.npy, or a name as bang data list shows them.";
     const char *output = NULL;
     cli_option options[] = {
         {"output", 'o', "FILE", "where to write the PNG", cli_read_text, &output},

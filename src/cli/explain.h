@@ -38,6 +38,8 @@ typedef struct explain_choice {
 void explain_choice_check(cli *c, const explain_request *r);
 void explain_choice_fit(cli *c, const explain_request *r);
 /* By class in turn where labels are known. With a group, all models look at all pictures first. */
+/* 1 if that is how. */
+int explain_by_class(const explain_request *r);
 int explain_choose(explain_choice *out, cli *c, const explain_request *r, bang_error *err);
 
 /* One model's maps. */
@@ -51,6 +53,7 @@ typedef struct explain_member {
 
 typedef struct explain_result {
     const explain_request *request;
+    const cli *cli;
     explain_choice choice;
     size_t count;   /* pictures that could be read */
     size_t skipped; /* that could not */
@@ -66,10 +69,14 @@ typedef struct explain_result {
 /* What maps of two models have in common: means over pictures, NaN where it is not known. */
 typedef struct explain_pair {
     double correlation, overlap;
+    size_t pictures; /* of which neither map is zero */
 } explain_pair;
 explain_pair explain_compare(const explain_result *result, size_t a, size_t b);
 /* Mean over pictures of what is known; error: its standard error, or NULL. */
 double explain_mean(const double *values, size_t count, double *error);
+/* Maps of the model that are zero: nothing in the picture speaks for the class. */
+int explain_is_zero(const explain_result *result, size_t member, size_t picture);
+size_t explain_zeros(const explain_result *result, size_t member);
 /* -1: not known; 0 or 1. */
 int explain_is_right(const explain_result *result, size_t member, size_t picture);
 int64_t explain_label(const explain_result *result, size_t picture);

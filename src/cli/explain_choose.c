@@ -205,6 +205,11 @@ static int sort_by_class(list *l, const bang_images *set, size_t classes, bang_e
     return rc;
 }
 
+int explain_by_class(const explain_request *r)
+{
+    return r->by ? strcmp(r->by, "class") == 0 : r->from.match != PREDICT_NO_MATCH;
+}
+
 int explain_choose(explain_choice *out, cli *c, const explain_request *r, bang_error *err)
 {
     const predict_request *p = &r->from;
@@ -225,8 +230,7 @@ int explain_choose(explain_choice *out, cli *c, const explain_request *r, bang_e
                        predict_source(p), r->group);
     else if (rc == 0 && l.count == 0)
         rc = bang_fail(err, BANG_EDATA, "%.300s: it is empty", predict_source(p));
-    int classes = r->by ? strcmp(r->by, "class") == 0 : p->match != PREDICT_NO_MATCH;
-    if (rc == 0 && classes)
+    if (rc == 0 && explain_by_class(r))
         rc = sort_by_class(&l, &p->set, p->width, err);
     if (rc < 0) {
         free(l.index);

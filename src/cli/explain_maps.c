@@ -164,6 +164,10 @@ static void keep_outputs(explain_member *e, size_t at, const float *z, size_t cl
 {
     size_t best = 0;
     double sum = 0;
+    if (classes == 0) {
+        e->confidence[at] = NAN;
+        return;
+    }
     for (size_t k = 1; k < classes; k++)
         best = z[k] > z[best] ? k : best;
     for (size_t k = 0; k < classes; k++)
@@ -286,7 +290,7 @@ static int run_models(explain_result *result, cli *c, const explain_request *r, 
                   .threads = (int)c->threads,
                   .bar = &bar};
         w.maps = calloc(PIECE * e->side * e->side, sizeof *w.maps);
-        w.logits = calloc(PIECE * model->vit.config.classes, sizeof *w.logits);
+        w.logits = calloc(PIECE * model->vit.config.classes + 1, sizeof *w.logits);
         rc = w.maps && w.logits ? run_model(&w, err) : bang_fail_memory(err);
         free(w.maps);
         free(w.logits);
@@ -316,7 +320,7 @@ static int write_files(const explain_result *result, bang_error *err)
 static int run_all(cli *c, explain_request *r, int64_t output)
 {
     bang_error err = {0};
-    explain_result result = {.request = r};
+    explain_result result = {.request = r, .cli = c};
     int rc = explain_choose(&result.choice, c, r, &err);
     if (rc == 0)
         rc = make_result(&result, r, &err);
@@ -363,5 +367,5 @@ int explain_maps(cli *c, explain_request *r)
         if (r->class_text && !by_label && strcmp(r->class_text, "predicted") != 0)
             output = find_output(c, r);
     }
-    return cli_usage_failed(c) ? CLI_USAGE : run_all(c, r, output);
+    return cli_usage_failed(c) ? CLI_FAILED : run_all(c, r, output);
 }

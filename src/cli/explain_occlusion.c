@@ -282,7 +282,7 @@ int explain_occlusion(cli *c, explain_request *r)
     bang_text_release(&notes);
     fit(c, r, o.vits);
     if (cli_usage_failed(c))
-        return CLI_USAGE;
+        return CLI_FAILED;
     r->usual = o.vits ? COUNT_VIT : COUNT;
     choose_grid(&o);
     int rc = choose_images(&o, c, &err);

@@ -43,6 +43,41 @@ static json_t *section(const explain_request *r, const char *key, const char *ti
                      bang_utf8_json(predict_source(&r->from)), "result", "show", show);
 }
 
+/* How pictures were chosen, in words. */
+static void add_choice(bang_text *out, const explain_result *result)
+{
+    const explain_request *r = result->request;
+    bang_text_add(out, "%zu of %zu", result->count, result->choice.of);
+    if (r->group)
+        bang_text_add(out, " in group %s (T right, F wrong, model by model)", r->group);
+    if (r->samples)
+        bang_text_add(out, ": %s", r->samples);
+    else if (result->count < result->choice.of)
+        bang_text_add(out,
+                      explain_by_class(r) ? ", class by class in turn" : ", the first of them");
+    if (result->skipped)
+        bang_text_add(out, "; %zu could not be read", result->skipped);
+}
+
+/* All that was asked for, in sight. */
+static json_t *facts_of(const explain_result *result)
+{
+    const explain_request *r = result->request;
+    bang_text command = {0}, choice = {0};
+    cli_add_command(&command, result->cli);
+    add_choice(&choice, result);
+    json_t *rows =
+        json_pack("[[ss] [so] [so]]", "Method", r->title, "Of", bang_utf8_json(explain_what(r)),
+                  "Pictures", bang_utf8_json(choice.failed ? NULL : choice.data));
+    if (!explain_what(r))
+        json_array_remove(rows, 1);
+    json_array_append_new(
+        rows, json_pack("[so]", "Command", bang_utf8_json(command.failed ? NULL : command.data)));
+    bang_text_release(&command);
+    bang_text_release(&choice);
+    return json_pack("{ss ss so}", "kind", "facts", "title", "How it was made.", "rows", rows);
+}
+
 static json_t *sheet_of(const explain_result *result, bang_error *err)
 {
     const explain_request *r = result->request;
@@ -58,9 +93,12 @@ static json_t *sheet_of(const explain_result *result, bang_error *err)
         bang_text_add_base64(&base64, png.data, png.size);
         bang_text_add(&note,
                       "%zu of %zu pictures, each beside maps%s%s. Light is much; each map has its "
-                      "own scale. Below a map: what this model predicts, and its confidence.",
+                      "own scale.%s A map marked zero is in grey: nothing speaks for the class.",
                       result->shown, result->count, explain_what(r) ? " of " : "",
-                      explain_what(r) ? explain_what(r) : "");
+                      explain_what(r) ? explain_what(r) : "",
+                      r->from.width ? " Below a map: the confidence and the class of what this "
+                                      "model predicts."
+                                    : "");
         if (!base64.failed && !note.failed)
             entry = json_pack("{ss ss ss sf ss so}", "kind", "picture", "title", title, "png",
                               base64.data, "scale", 0.8, "alt",
@@ -78,14 +116,16 @@ static json_t *sheet_of(const explain_result *result, bang_error *err)
 
 static json_t *predictions_of(const explain_result *result)
 {
+    static const char *const names[] = {"predicts", "right", "confidence, %"};
+    enum { EACH = sizeof names / sizeof *names };
     json_t *columns = json_pack("[ss]", "picture", "label"), *rows = json_array(),
            *decimals = json_pack("[nn]"), *groups = json_pack("[[si]]", "", 2);
     for (size_t m = 0; m < result->model_count; m++) {
-        json_array_append_new(columns, json_string("predicts"));
-        json_array_append_new(columns, json_string("confidence, %"));
-        json_array_append_new(decimals, json_null());
-        json_array_append_new(decimals, json_integer(1));
-        json_array_append_new(groups, json_pack("[si]", result->names[m], 2));
+        for (size_t k = 0; k < EACH; k++) {
+            json_array_append_new(columns, json_string(names[k]));
+            json_array_append_new(decimals, k == EACH - 1 ? json_integer(1) : json_null());
+        }
+        json_array_append_new(groups, json_pack("[si]", result->names[m], EACH));
     }
     for (size_t i = 0; i < result->shown; i++) {
         char name[96], class[96];
@@ -97,35 +137,58 @@ static json_t *predictions_of(const explain_result *result)
             const explain_member *e = &result->members[m];
             explain_class(class, sizeof class, result, (int64_t)e->predicted[i]);
             json_array_append_new(row, json_string(class));
+            int right = explain_is_right(result, m, i);
+            json_array_append_new(row,
+                                  right < 0 ? json_null() : json_string(right ? "✓ yes" : "✕ no"));
             json_array_append_new(row, bang_json_number(100 * e->confidence[i]));
         }
-        json_array_append_new(rows, explain_rows(row, 2 + 2 * result->model_count));
+        json_array_append_new(rows, explain_rows(row, 2 + EACH * result->model_count));
     }
     return json_pack("{ss ss so so so so}", "kind", "table", "title", "What the models say.",
                      "columns", columns, "groups", groups, "decimals", decimals, "rows",
                      explain_rows(rows, result->shown));
 }
 
+/* Each model has as many maps to average as are not zero. */
+static void add_counts(bang_text *note, const explain_result *result)
+{
+    bang_text_add(note, "the maps that are not zero (nothing speaks for the class), which are ");
+    for (size_t m = 0; m < result->model_count; m++)
+        bang_text_add(note, "%s%zu of %s", m ? ", " : "", result->count - explain_zeros(result, m),
+                      result->names[m]);
+    bang_text_add(note, " (of %zu each)", result->count);
+}
+
 static json_t *spread_of(const explain_result *result)
 {
     json_t *names = json_array(), *values = json_array(), *low = json_array(), *high = json_array();
-    char note[320];
+    bang_text note = {0};
+    size_t zeros = 0, most = 0;
     for (size_t m = 0; m < result->model_count; m++) {
         double error, mean = explain_mean(result->members[m].effective, result->count, &error);
         json_array_append_new(names, json_string(result->names[m]));
         json_array_append_new(values, bang_json_number(mean));
         json_array_append_new(low, bang_json_number(mean - 1.96 * error));
         json_array_append_new(high, bang_json_number(mean + 1.96 * error));
+        size_t here = explain_zeros(result, m);
+        zeros += here;
+        most = result->count - here > most ? result->count - here : most;
     }
-    snprintf(note, sizeof note,
-             "Effective number of patches (sum a)^2 / sum a^2 of a map, which is n when n patches "
-             "count equally and the others not at all: mean over %zu pictures%s. Maps of zero, "
-             "where nothing speaks for the class, are left out.",
-             result->count, result->count > 1 ? ", with its 95 % interval over pictures" : "");
-    return json_pack("{ss ss ss so s[{ss so so so}] ss}", "kind", "columns", "title",
-                     "How many patches the maps spread over.", "value_label", "patches", "names",
-                     names, "series", "name", "patches in use", "values", values, "low", low,
-                     "high", high, "note", note);
+    bang_text_add(&note,
+                  "Effective number of patches (sum a)^2 / sum a^2 of a map, which is n when n "
+                  "patches count equally and the others not at all: mean over ");
+    if (zeros == 0)
+        bang_text_add(&note, "%zu picture%s", result->count, result->count == 1 ? "" : "s");
+    else
+        add_counts(&note, result);
+    bang_text_add(&note, "%s.", most > 1 ? ", with its 95 % interval over pictures" : "");
+    json_t *chart =
+        json_pack("{ss ss ss so s[{ss so so so}] so}", "kind", "columns", "title",
+                  "How many patches the maps spread over.", "value_label", "patches", "names",
+                  names, "series", "name", "patches in use", "values", values, "low", low, "high",
+                  high, "note", bang_utf8_json(note.failed ? NULL : note.data));
+    bang_text_release(&note);
+    return chart;
 }
 
 static json_t *pairs_of(const explain_result *result)
@@ -134,15 +197,17 @@ static json_t *pairs_of(const explain_result *result)
     for (size_t a = 0; a < result->model_count; a++)
         for (size_t b = a + 1; b < result->model_count; b++) {
             explain_pair pair = explain_compare(result, a, b);
-            json_array_append_new(rows, json_pack("[ssoo]", result->names[a], result->names[b],
+            json_array_append_new(rows, json_pack("[ssIoo]", result->names[a], result->names[b],
+                                                  (json_int_t)pair.pictures,
                                                   bang_json_number(pair.correlation),
                                                   bang_json_number(100 * pair.overlap)));
         }
     return json_pack(
-        "{ss ss s[ssss] s[nnii] so ss}", "kind", "table", "title", "How alike the maps are.",
-        "columns", "model", "and", "correlation", "mass in common, %", "decimals", 2, 1, "rows",
-        explain_rows(rows, result->model_count * (result->model_count - 1) / 2), "note",
-        "Means over pictures, of one model's map of a picture with the other's. "
+        "{ss ss s[sssss] s[nniii] so ss}", "kind", "table", "title", "How alike the maps are.",
+        "columns", "model", "and", "pictures", "correlation", "mass in common, %", "decimals", 0, 2,
+        1, "rows", explain_rows(rows, result->model_count * (result->model_count - 1) / 2), "note",
+        "Means over the pictures where neither map is zero, of one model's map of a picture with "
+        "the other's. "
         "Mass in common: sum of min(a/sum a, b/sum b), 100 for equal maps. A dash: "
         "their patches are not the same, or all maps are zero.");
 }
@@ -153,8 +218,10 @@ int explain_write_page(const explain_result *result, bang_error *err)
     json_t *sheet = sheet_of(result, err), *maps, *numbers;
     if (!sheet)
         return err->code;
-    maps = json_pack("[{ss ss} o o]", "kind", "text", "text", method_text(r), sheet,
-                     predictions_of(result));
+    maps =
+        json_pack("[{ss ss} o o]", "kind", "text", "text", method_text(r), sheet, facts_of(result));
+    if (r->from.width)
+        json_array_append_new(maps, predictions_of(result));
     numbers = json_pack("[o]", spread_of(result));
     if (result->model_count > 1)
         json_array_append_new(numbers, pairs_of(result));

@@ -31,7 +31,7 @@ explain_pair explain_compare(const explain_result *result, size_t a, size_t b)
     double correlation = 0, overlap = 0, correlated = 0, overlapped = 0;
     size_t cells = x->cells * x->cells;
     if (x->cells != y->cells)
-        return (explain_pair){NAN, NAN};
+        return (explain_pair){NAN, NAN, 0};
     for (size_t i = 0; i < result->count; i++) {
         double r = bang_saliency_correlation(x->patches + i * cells, y->patches + i * cells, cells);
         double o = bang_saliency_overlap(x->patches + i * cells, y->patches + i * cells, cells);
@@ -41,7 +41,20 @@ explain_pair explain_compare(const explain_result *result, size_t a, size_t b)
         overlapped += isfinite(o);
     }
     return (explain_pair){correlated > 0 ? correlation / correlated : NAN,
-                          overlapped > 0 ? overlap / overlapped : NAN};
+                          overlapped > 0 ? overlap / overlapped : NAN, (size_t)overlapped};
+}
+
+int explain_is_zero(const explain_result *result, size_t member, size_t picture)
+{
+    return isnan(result->members[member].effective[picture]);
+}
+
+size_t explain_zeros(const explain_result *result, size_t member)
+{
+    size_t zeros = 0;
+    for (size_t i = 0; i < result->count; i++)
+        zeros += explain_is_zero(result, member, i) != 0;
+    return zeros;
 }
 
 int64_t explain_label(const explain_result *result, size_t picture)
@@ -117,8 +130,12 @@ static void add_map(bang_text *csv, const explain_result *result, size_t i, size
             bang_text_add(csv, ",");
         else
             bang_text_add(csv, ",%zu", e->explained[i]);
-        bang_text_add(csv, ",%zu,%.17g,%zu,%zu,%.17g\n", e->predicted[i], e->confidence[i],
-                      t / e->cells, t % e->cells, e->patches[i * e->cells * e->cells + t]);
+        if (r->from.width)
+            bang_text_add(csv, ",%zu,%.17g", e->predicted[i], e->confidence[i]);
+        else
+            bang_text_add(csv, ",,");
+        bang_text_add(csv, ",%zu,%zu,%.17g\n", t / e->cells, t % e->cells,
+                      e->patches[i * e->cells * e->cells + t]);
     }
 }
 
@@ -160,14 +177,6 @@ static double accuracy(const explain_result *result, size_t m)
     return known > 0 ? right / known : NAN;
 }
 
-static size_t zero_maps(const explain_result *result, size_t m)
-{
-    size_t zero = 0;
-    for (size_t i = 0; i < result->count; i++)
-        zero += isnan(result->members[m].effective[i]);
-    return zero;
-}
-
 json_t *explain_rows(json_t *rows, size_t count)
 {
     if (json_array_size(rows) == count)
@@ -189,7 +198,7 @@ static json_t *models_json(const explain_result *result)
                               bang_json_number(explain_mean(e->confidence, result->count, NULL)),
                               "effective",
                               bang_json_number(explain_mean(e->effective, result->count, NULL)),
-                              "zero", (json_int_t)zero_maps(result, m)));
+                              "zero", (json_int_t)explain_zeros(result, m)));
     }
     return explain_rows(models, result->model_count);
 }
@@ -200,10 +209,11 @@ static json_t *pairs_json(const explain_result *result)
     for (size_t a = 0; a < result->model_count; a++)
         for (size_t b = a + 1; b < result->model_count; b++) {
             explain_pair pair = explain_compare(result, a, b);
-            json_array_append_new(pairs,
-                                  json_pack("{sI sI so so}", "a", (json_int_t)a, "b", (json_int_t)b,
-                                            "correlation", bang_json_number(pair.correlation),
-                                            "overlap", bang_json_number(pair.overlap)));
+            json_array_append_new(pairs, json_pack("{sI sI so so sI}", "a", (json_int_t)a, "b",
+                                                   (json_int_t)b, "correlation",
+                                                   bang_json_number(pair.correlation), "overlap",
+                                                   bang_json_number(pair.overlap), "pictures",
+                                                   (json_int_t)pair.pictures));
         }
     return explain_rows(pairs, result->model_count * (result->model_count - 1) / 2);
 }
@@ -216,13 +226,15 @@ static json_t *picture_json(const explain_result *result, size_t i)
     json_t *models = json_array();
     for (size_t m = 0; m < result->model_count; m++) {
         const explain_member *e = &result->members[m];
-        json_array_append_new(models, json_pack("{so sI so so}", "class",
-                                                r->kind == BANG_ROLLOUT
-                                                    ? json_null()
-                                                    : json_integer((json_int_t)e->explained[i]),
-                                                "predicted", (json_int_t)e->predicted[i],
-                                                "confidence", bang_json_number(e->confidence[i]),
-                                                "effective", bang_json_number(e->effective[i])));
+        json_array_append_new(
+            models,
+            json_pack("{so so so so}", "class",
+                      r->kind == BANG_ROLLOUT ? json_null()
+                                              : json_integer((json_int_t)e->explained[i]),
+                      "predicted",
+                      r->from.width ? json_integer((json_int_t)e->predicted[i]) : json_null(),
+                      "confidence", bang_json_number(e->confidence[i]), "effective",
+                      bang_json_number(e->effective[i])));
     }
     return json_pack("{sI so so so}", "index", (json_int_t)index, "file",
                      bang_utf8_json(r->from.set.paths ? r->from.set.paths[index] : NULL), "label",
@@ -263,9 +275,12 @@ static void print_models(const explain_result *result)
             printf("%8s", "-");
         else
             printf("%6.1f %%", 100 * right);
-        printf("%10.1f %%", 100 * explain_mean(e->confidence, result->count, NULL));
+        if (result->request->from.width)
+            printf("%10.1f %%", 100 * explain_mean(e->confidence, result->count, NULL));
+        else
+            printf("%12s", "-");
         print_number("%*.1f", 10, explain_mean(e->effective, result->count, NULL));
-        printf(" of %-4zu%11zu   ", e->cells * e->cells, zero_maps(result, m));
+        printf(" of %-4zu%11zu   ", e->cells * e->cells, explain_zeros(result, m));
         cli_print_clean(result->request->from.models[m].path);
         putchar('\n');
     }
@@ -291,9 +306,22 @@ static void print_pairs(const explain_result *result)
         }
 }
 
+/* Grad-CAM of the last block says nothing about a network that has decided before it. */
+static void note_zeros(const cli *c, const explain_result *result)
+{
+    size_t zeros = 0, all = result->count * result->model_count;
+    for (size_t m = 0; m < result->model_count; m++)
+        zeros += explain_zeros(result, m);
+    if (result->request->kind == BANG_GRADCAM && 2 * zeros > all)
+        fprintf(stderr, "bang %s: note: most maps are zero (%zu of %zu): try hirescam\n",
+                c->command, zeros, all);
+}
+
 int explain_print(const cli *c, const explain_result *result)
 {
     const explain_request *r = result->request;
+    if (!c->quiet)
+        note_zeros(c, result);
     if (c->json)
         return print_json(c, result);
     if (c->quiet)

@@ -1,4 +1,5 @@
 /* bang explain: pictures and maps side by side. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "bang/explain/overlay.h"
 #include "explain.h"
 
-enum { CAPTION = 192, NAME = 80 };
+enum { CAPTION = 224, NAME = 80 };
 
 static void picture_caption(char out[CAPTION], const explain_result *result, size_t i)
 {
@@ -20,22 +21,55 @@ static void picture_caption(char out[CAPTION], const explain_result *result, siz
     snprintf(out, CAPTION, "%s\n%s", class, name);
 }
 
-/* "dog 87 %" and, where it is known, whether that is right; which class the map is of unless
- * that is it. */
+/* 1 if all patches have the same value: no place stands out. */
+static int is_flat(const explain_member *e, size_t i)
+{
+    size_t cells = e->cells * e->cells;
+    const double *map = e->patches + i * cells;
+    double least = map[0], most = map[0];
+    for (size_t t = 1; t < cells; t++) {
+        least = fmin(least, map[t]);
+        most = fmax(most, map[t]);
+    }
+    return cells > 1 && most - least <= 1e-6 * most;
+}
+
+/* "87 % dog" and, in a second line, where it is known, whether that is right, and what a map
+ * without places is; in a third, which class it is of unless that is the first. */
 static void map_caption(char out[CAPTION], const explain_result *result, size_t m, size_t i)
 {
     const explain_member *e = &result->members[m];
-    char predicted[NAME], explained[NAME];
+    const explain_request *r = result->request;
+    char class[NAME], prediction[NAME + 8] = {0}, of[NAME + 8] = {0};
     int right = explain_is_right(result, m, i);
-    int other = result->request->kind != BANG_ROLLOUT && e->explained[i] != e->predicted[i];
-    explain_class(predicted, sizeof predicted, result, (int64_t)e->predicted[i]);
-    explain_class(explained, sizeof explained, result, (int64_t)e->explained[i]);
-    snprintf(out, CAPTION, "%s, %.0f %%%s%s%s%s%s", predicted, 100 * e->confidence[i],
-             right >= 0 || other ? "\n" : "",
-             right < 0 ? ""
-             : right   ? "right"
-                       : "wrong",
-             right >= 0 && other ? ", " : "", other ? "map of " : "", other ? explained : "");
+    const char *mark = explain_is_zero(result, m, i) ? "zero map"
+                       : is_flat(e, i)               ? "flat map"
+                                                     : "",
+               *word = right < 0 ? ""
+                       : right   ? "right"
+                                 : "wrong";
+    explain_class(class, sizeof class, result, (int64_t)e->predicted[i]);
+    if (r->from.width) /* the number first: a long name is cut at its end */
+        snprintf(prediction, sizeof prediction, "%.0f %% %s", 100 * e->confidence[i], class);
+    if (r->kind != BANG_ROLLOUT && e->explained[i] != e->predicted[i]) {
+        explain_class(class, sizeof class, result, (int64_t)e->explained[i]);
+        snprintf(of, sizeof of, "map of %s", class);
+    }
+    const char *lines[] = {prediction, word, mark, of},
+               *before[] = {"", "\n", *word ? ", " : "\n", "\n"};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+        if (*lines[k] && used < CAPTION)
+            used += (size_t)snprintf(out + used, CAPTION - used, "%s%s", used ? before[k] : "",
+                                     lines[k]);
+}
+
+/* As many as the captions of a sheet can have. */
+static const char *longest_caption(const explain_request *r)
+{
+    int other = r->class_text && strcmp(r->class_text, "predicted") != 0;
+    return other ? "three\nshort\nlines" : "two\nlines";
 }
 
 int explain_sheet_fits(const explain_result *result, bang_error *err)
@@ -47,7 +81,7 @@ int explain_sheet_fits(const explain_result *result, bang_error *err)
     if (!tiles)
         return bang_fail_memory(err);
     for (size_t t = 0; t < count; t++)
-        tiles[t] = (bang_overlay_tile){picture, &some, 1, "two\nlines"};
+        tiles[t] = (bang_overlay_tile){picture, &some, 1, longest_caption(result->request)};
     const char *heading = "";
     bang_overlay_sheet sheet = {.rows = result->shown,
                                 .columns = columns,

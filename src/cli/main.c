@@ -75,11 +75,13 @@ int main(int argc, char **argv)
 {
     /* A limit on the size of files is then an error of writing like any other. */
     signal(SIGXFSZ, SIG_IGN);
+    bang_memory_watch();
+    cli_catch();
     const size_t command = argc > 1 ? find(argv[1]) : command_count;
     const int shared = command < command_count && commands[command].shared;
     int status = cli_ranks_open(shared);
     if (status == CLI_DONE && (shared || cli_speaks()))
-        status = run(argc, argv);
+        status = cli_final_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
         fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");
         status = CLI_FAILED;

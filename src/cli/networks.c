@@ -104,8 +104,17 @@ void check_output(cli *c, const char *option, const char *path)
     bang_file *file;
     if (bang_ranks_rank(c->ranks) > 0) /* it is rank 0 that writes */
         return;
-    if (bang_file_begin(&file, path, &err) < 0)
-        cli_problem(c, "--%s %s", option, err.message);
-    else
+    cli_cancel(); /* from now on there may be something to clear up */
+    if (bang_file_begin(&file, path, &err) == 0) {
         bang_file_discard(file);
+        return;
+    }
+    struct stat there;
+    char *folder = bang_path_beside(path, ".");
+    cli_problem(c, "--%s %s", option, err.message);
+    /* the folder is there, but may not be written, or another run writes that file */
+    if (err.code == BANG_EIO && folder && stat(strchr(path, '/') ? folder : ".", &there) == 0 &&
+        !(stat(path, &there) == 0 && S_ISDIR(there.st_mode)))
+        cli_refuse();
+    free(folder);
 }

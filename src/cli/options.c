@@ -20,11 +20,39 @@ static void common_options(cli_option out[COMMON + 1], cli *c)
     memcpy(out, table, sizeof table);
 }
 
+/* Memory was out while the options were looked at: what they say is not known, so the usage is
+ * not wrong. */
+static int starved, refused;
+
+void cli_refuse(void)
+{
+    refused = 1;
+}
+
+int cli_final_status(int status)
+{
+    int lacking = starved || bang_memory_refused();
+    if (status == CLI_DONE && lacking)
+        fprintf(stderr, "bang: out of memory: what was printed may lack something\n");
+    if (status == CLI_USAGE && refused)
+        return CLI_FAILED;
+    return (status == CLI_DONE || status == CLI_USAGE) && lacking ? CLI_FAILED : status;
+}
+
 int cli_init(cli *c, const char *command, int argc)
 {
     *c = (cli){.command = command, .seed = 1, .quiet = !cli_speaks(), .ranks = cli_ranks()};
     c->operands = calloc((size_t)argc + 1, sizeof *c->operands);
-    return c->operands ? 0 : -1;
+    if (c->operands)
+        return 0;
+    fprintf(stderr, "bang %s: out of memory\n", command);
+    return -1;
+}
+
+void cli_starve(cli *c)
+{
+    starved = 1;
+    c->starved = 1;
 }
 
 void cli_release(cli *c)
@@ -128,12 +156,22 @@ void cli_problem(cli *c, const char *format, ...)
     char line[1400];
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    if (strstr(line, "out of memory")) /* as bang_fail_memory has it */
+        cli_starve(c);
     bang_text_add(&c->problems, "bang %s: %s\n", c->command, line);
 }
 
 int cli_usage_failed(cli *c)
 {
     bang_error err = {0};
+    if (c->problems.failed)
+        cli_starve(c);
+    if (c->starved) {
+        bang_fail(&err, BANG_EMEMORY, "out of memory: try a smaller case or fewer threads");
+        if (cli_agree(&err))
+            cli_say("bang %s: %s\n", c->command, err.message);
+        return 1;
+    }
     if (!c->problems.size)
         return 0;
     /* for ranks that have none: "bang COMMAND: " is not part of it */
@@ -217,13 +255,37 @@ static void unknown_option(cli *c, const cli_option *own, const cli_option *comm
 static void take_value(cli *c, const cli_option *option, const char *value)
 {
     bang_error err = {0};
-    if (option->read(option->target, value, &err) < 0)
+    int rc = option->read(option->target, value, &err);
+    if (rc == BANG_EMEMORY)
+        cli_starve(c);
+    else if (rc < 0)
         cli_problem(c, "--%s%s%.80s: %s", option->name, value ? " " : "", value ? value : "",
                     err.message);
 }
 
+void cli_add_command(bang_text *out, const cli *c)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:=%+@^-";
+    bang_text_add(out, "bang");
+    for (int i = 1; i < c->argc; i++) {
+        const char *s = c->argv[i];
+        bang_text_add(out, " ");
+        if (*s && s[strspn(s, plain)] == '\0') {
+            bang_text_add(out, "%s", s);
+            continue;
+        }
+        bang_text_add(out, "'");
+        for (; *s; s++)
+            bang_text_add(out, *s == '\'' ? "'\\''" : "%c", *s);
+        bang_text_add(out, "'");
+    }
+}
+
 void cli_parse(cli *c, const cli_option *own, int argc, char **argv, int first)
 {
+    c->argc = argc;
+    c->argv = argv;
     cli_option common[COMMON + 1];
     common_options(common, c);
     for (int i = first; i < argc; i++) {

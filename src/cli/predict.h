@@ -42,6 +42,7 @@ typedef struct predict_request {
     picture_options pictures;
     const char *option; /* before a model's path in messages: "--model ", or "" */
     int inside;         /* another command's: that no accuracy is known is no problem */
+    int headless;       /* nor is it that no model has a head */
     /* after predict_check */
     int probabilities;
     double *weights; /* (count) or NULL: the mean */

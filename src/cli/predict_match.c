@@ -61,7 +61,7 @@ static void fit_mlp(cli *c, const predict_request *r, const predict_model *m)
 static void fit_vit(cli *c, const predict_request *r, predict_model *m)
 {
     picture_options_apply(c, &r->pictures, &m->vit, m->path);
-    if (m->vit.vit.config.classes == 0 && !r->features)
+    if (m->vit.vit.config.classes == 0 && !r->features && !(r->headless && r->width == 0))
         cli_problem(c,
                     "%s%.200s: has no head: give one with --head FILE, as bang zeroshot "
                     "writes it",
@@ -201,7 +201,7 @@ static void match_labels(cli *c, predict_request *r, bang_text *notes)
     if (r->labels && !known)
         cli_problem(c, "--labels %.200s: %.200s has none: leave it out", r->labels,
                     predict_source(r));
-    if (!known || r->features)
+    if (!known || r->features || r->width == 0)
         r->match = PREDICT_NO_MATCH;
     else if (!r->has_map && r->set.class_names)
         match_folders(c, r, notes);

@@ -157,11 +157,12 @@ static int compute(bang_text *csv, json_t *rows, cli *c, const sweep *s, const c
     for (size_t i = 0; i < count; i++) {
         sweep_point point;
         bang_theory_problem problem;
-        bang_predictions p;
+        bang_predictions p = {0};
         double at = sweep_at(s, i);
         set_point(&point, s, models, at);
         cli_models_problem(&problem, &point.models, c);
-        int rc = bang_predictions_make(&p, &problem, options, 0, &err);
+        int rc = c->starved ? bang_fail_memory(&err)
+                            : bang_predictions_make(&p, &problem, options, 0, &err);
         if (rc == 0) {
             if (i == 0)
                 add_heading(csv, s, &p);

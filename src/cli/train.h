@@ -61,6 +61,8 @@ void train_state_notes(const cli *c, const train_request *r);
 int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err);
 /* Says that the work was interrupted and how it goes on; saved: step of the state, 0: none. */
 int train_interrupted(const cli *c, const train_request *r, uint64_t saved);
+/* Says how a training that has failed goes on, if something of it is saved. */
+void train_failed(const cli *c, const train_request *r, uint64_t saved);
 /* "3000 steps of 64 rows ..., rate 0.001 cosine, ..." as one line. */
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps);
 

@@ -57,7 +57,15 @@ static int load_first(job *j, bang_error *err)
     return 0;
 }
 
-/* Data, network, number of steps; what does not fit is a problem of usage. */
+/* There are labels for all, or for none. */
+static void check_labels(cli *c, const char *option, const char *source, const bang_dataset *set)
+{
+    if (set->classes == 0)
+        cli_problem(c, "--%s %.200s: has no labels: training needs labels.npy beside images.npy",
+                    option, source);
+}
+
+/* Data, network, number of steps; what does not fit is a problem. */
 static int prepare(job *j, bang_error *err)
 {
     train_request *r = j->r;
@@ -67,6 +75,11 @@ static int prepare(job *j, bang_error *err)
         rc = bang_dataset_open(&j->validation, r->validation, err);
     if (rc < 0)
         return rc;
+    check_labels(j->c, "data", r->data, &j->train);
+    if (j->validation.count)
+        check_labels(j->c, "val", r->validation, &j->validation);
+    if (j->c->problems.size)
+        return 0;
     if (j->validation.count && j->validation.width != j->train.width)
         cli_problem(j->c, "--val %.200s: its inputs have %zu numbers: those of %.200s have %zu",
                     r->validation, j->validation.width, r->data, j->train.width);
@@ -242,7 +255,7 @@ int train_run(cli *c, train_request *r)
     job j = {.c = c, .r = r, .first = bang_ranks_rank(c->ranks) == 0};
     bang_error err = {0};
     j.log.path = j.first ? r->log : NULL;
-    int rc = prepare(&j, &err), status = CLI_USAGE;
+    int rc = prepare(&j, &err), status = CLI_FAILED;
     if (rc < 0) {
         status = cli_fail(c, &err);
     } else if (!cli_usage_failed(c)) {
@@ -255,6 +268,8 @@ int train_run(cli *c, train_request *r)
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);
+        if (rc < 0 && rc != BANG_ECANCELLED && c->ranks)
+            train_failed(c, r, j.saved);
     }
     bang_mlp_release(&j.mlp);
     bang_dataset_release(&j.train);

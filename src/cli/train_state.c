@@ -8,6 +8,7 @@
 int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err)
 {
     *out = NULL;
+    cli_cancel(); /* so that it is given back */
     /* no state: the output is no regular file; of several ranks the first alone writes */
     if (!r->state || bang_ranks_rank(c->ranks) > 0)
         return 0;
@@ -52,4 +53,18 @@ int train_interrupted(const cli *c, const train_request *r, uint64_t saved)
     else if (speaks)
         cli_say("bang %s: %s\n", c->command, why);
     return cli_status(err.code);
+}
+
+void train_failed(const cli *c, const train_request *r, uint64_t saved)
+{
+    if (!saved || !cli_speaks())
+        return;
+    fprintf(stderr, "bang %s: ", c->command);
+    if (bang_ranks_rank(c->ranks) == 0)
+        fprintf(stderr, "step %llu of %llu is saved", (unsigned long long)saved,
+                (unsigned long long)r->options.steps);
+    else /* and which step that was, only rank 0 knew */
+        fputs("what rank 0 has saved is whole", stderr);
+    fprintf(stderr, ": when the cause is mended%s, go on with the same command and --resume\n",
+            r->kind == TRAIN_MLP ? "" : ", or with --on-bad-image skip");
 }

@@ -86,7 +86,7 @@ static int load_init(vit_job *j, bang_error *err)
     bang_layout layout = bang_layout_guess(file);
     train_kind kind = train_kind_of(layout);
     if (kind != r->kind)
-        rc = bang_fail(err, BANG_EUSAGE, "--arch %s: %.300s holds %s", r->arch, r->init,
+        rc = bang_fail(err, BANG_EDATA, "--arch %s: %.300s holds %s", r->arch, r->init,
                        kind == TRAIN_VIT    ? "a vision transformer: say --arch vit"
                        : kind == TRAIN_CLIP ? "a CLIP: say --arch clip"
                        : layout == BANG_LAYOUT_MLP
@@ -218,7 +218,10 @@ static void check_labels(cli *c, const char *option, const char *source, const b
         missing += set->labels[i] < 0;
     if (set->count == 0)
         cli_problem(c, "--%s %.200s: holds no pictures", option, source);
-    if (missing)
+    if (missing && !set->paths)
+        cli_problem(c, "--%s %.200s: has no labels: training needs labels.npy beside images.npy",
+                    option, source);
+    else if (missing)
         cli_problem(c,
                     "--%s %.200s: %zu of %zu without a label: put pictures into class "
                     "folders, or list them in a CSV with labels",

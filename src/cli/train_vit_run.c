@@ -179,7 +179,7 @@ int train_vit(cli *c, train_request *r)
     j.log.path = j.first ? r->log : NULL;
     int status = vit_prepare(&j);
     if (status == CLI_DONE && cli_usage_failed(c))
-        status = CLI_USAGE;
+        status = CLI_FAILED;
     int finished = status == CLI_DONE ? vit_is_finished(&j, &err) : 0;
     if (finished < 0) {
         status = cli_fail(c, &err);
@@ -195,12 +195,8 @@ int train_vit(cli *c, train_request *r)
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
-        if (rc < 0 && rc != BANG_ECANCELLED && j.result.saved && cli_speaks())
-            fprintf(stderr,
-                    "bang %s: step %llu of %llu is saved: when the cause is mended, or with "
-                    "--on-bad-image skip, go on with the same command and --resume\n",
-                    c->command, (unsigned long long)j.result.saved,
-                    (unsigned long long)r->options.steps);
+        if (rc < 0 && rc != BANG_ECANCELLED)
+            train_failed(c, r, j.result.saved);
     }
     bang_vit_model_release(&j.model);
     bang_images_release(&j.train);

@@ -139,7 +139,7 @@ int bang_average_recipe(json_t **out, const bang_average *a, size_t output, bang
     if (o->weight_text && o->weight_text[output])
         json_object_set_new(recipe, "alpha", json_string(o->weight_text[output]));
     add_settings(recipe, a);
-    char *text = json_dumps(recipe, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = bang_json_text(recipe, JSON_COMPACT | JSON_REAL_PRECISION(17));
     int failed = !text || json_object_set_new(metadata, "bang", json_string(text)) < 0;
     free(text);
     json_decref(recipe);

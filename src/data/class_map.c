@@ -185,14 +185,14 @@ int bang_class_map_save(const bang_class_map *map, const char *path, bang_error 
 {
     bang_text text = {0};
     json_t *name = json_string(map->name);
-    char *quoted = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+    char *quoted = name ? bang_json_text(name, JSON_ENCODE_ANY) : NULL;
     bang_text_add(&text, "{\"name\": %s, \"outputs\": %zu, \"images\": %zu, \"border\": %zu,\n",
                   quoted ? quoted : "\"\"", map->outputs, map->images, map->border);
     bang_text_add(&text, " \"classes\": [");
     int failed = !quoted;
     for (size_t i = 0; i < map->classes && !failed; i++) {
         json_t *folder = json_string(map->folders[i]);
-        char *line = folder ? json_dumps(folder, JSON_ENCODE_ANY) : NULL;
+        char *line = folder ? bang_json_text(folder, JSON_ENCODE_ANY) : NULL;
         failed = !line;
         bang_text_add(&text, "%s\n  {\"folder\": %s, \"outputs\": [", i ? "," : "",
                       line ? line : "");

@@ -1,5 +1,6 @@
 #include "data/dataset.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,26 @@ static int take_labels(bang_dataset *out, const bang_array *labels, bang_text *p
     return rc;
 }
 
+/* 1 if nothing has that name; a link that leads nowhere is no such thing. */
+static int is_missing(const char *folder, const char *name)
+{
+    struct stat info;
+    char *path = bang_path_join(folder, name);
+    int missing = path && lstat(path, &info) < 0 && errno == ENOENT;
+    free(path);
+    return missing;
+}
+
+/* No labels.npy: all are unknown. */
+static int make_unknown(bang_dataset *out, bang_error *err)
+{
+    int rc = bang_array_init(&out->labels, BANG_I64, 1, &out->count, err);
+    int64_t *to = out->labels.data;
+    for (size_t i = 0; rc == 0 && i < out->count; i++)
+        to[i] = -1;
+    return rc;
+}
+
 /* Reads folder/name; a file that is not right is told in problems. */
 static int read_array(bang_array *out, const char *folder, const char *name, bang_text *problems,
                       bang_error *err)
@@ -109,8 +130,10 @@ static int open_folder(bang_dataset *out, const char *folder, bang_error *err)
 {
     bang_array images = {0}, labels = {0};
     bang_text problems = {0};
+    int labelled = !is_missing(folder, "labels.npy");
+    int empty = !labelled && is_missing(folder, "images.npy");
     int rc = read_array(&images, folder, "images.npy", &problems, err);
-    if (rc == 0)
+    if (rc == 0 && (labelled || empty)) /* of a folder that holds neither, both are missed */
         rc = read_array(&labels, folder, "labels.npy", &problems, err);
     if (rc == 0 && images.data && labels.data && images.rank > 0 && labels.rank == 1 &&
         images.shape[0] != labels.shape[0])
@@ -120,6 +143,8 @@ static int open_folder(bang_dataset *out, const char *folder, bang_error *err)
         rc = take_inputs(out, &images, &problems, err);
     if (rc == 0 && labels.data)
         rc = take_labels(out, &labels, &problems, err);
+    else if (rc == 0 && !labelled)
+        rc = make_unknown(out, err);
     bang_array_release(&images);
     bang_array_release(&labels);
     if (rc == 0 && problems.failed)

@@ -111,6 +111,14 @@ static void lay_over(double rgb[3], double share)
         rgb[k] = (1 - weight) * grey * (.65 + .25 * share) + weight * heat[k];
 }
 
+/* A map that is zero says nothing: no colour of the scale. */
+static void fade(double rgb[3])
+{
+    double grey = .3 * rgb[0] + .59 * rgb[1] + .11 * rgb[2];
+    for (int k = 0; k < 3; k++)
+        rgb[k] = .45 * grey + .55 * 255;
+}
+
 static int draw_tile(const plan *p, const bang_overlay_tile *tile, size_t left, size_t top,
                      bang_error *err)
 {
@@ -125,7 +133,10 @@ static int draw_tile(const plan *p, const bang_overlay_tile *tile, size_t left, 
             picture_color(rgb, p, tile->picture, x, y);
             if (tile->map) {
                 double value = bang_overlay_value(tile->map, tile->side, u, v);
-                lay_over(rgb, most > 0 && value > 0 ? fmin(value / most, 1) : 0);
+                if (most > 0)
+                    lay_over(rgb, value > 0 ? fmin(value / most, 1) : 0);
+                else
+                    fade(rgb);
             }
             for (int k = 0; k < 3; k++)
                 p->canvas.pixels[3 * ((top + y) * p->canvas.width + left + x) + (size_t)k] =
@@ -134,17 +145,16 @@ static int draw_tile(const plan *p, const bang_overlay_tile *tile, size_t left, 
     return 0;
 }
 
-/* The first line in ink, the second paler. */
+/* The first line in ink, those that follow paler. */
 static void draw_caption(const plan *p, const char *caption, size_t left, size_t top)
 {
-    char line[160] = {0};
-    const char *second = strchr(caption, '\n');
-    size_t length = second ? (size_t)(second - caption) : strlen(caption);
-    length = length < sizeof line - 1 ? length : sizeof line - 1;
-    memcpy(line, caption, length);
-    bang_letters_draw(&p->canvas, line, left, top, p->edge, INK);
-    if (second)
-        bang_letters_draw(&p->canvas, second + 1, left, top + LINE, p->edge, PALE);
+    for (size_t i = 0; *caption; i++) {
+        char line[160] = {0};
+        size_t length = strcspn(caption, "\n"), kept = sizeof line - 1;
+        memcpy(line, caption, length < kept ? length : kept);
+        bang_letters_draw(&p->canvas, line, left, top + i * LINE, p->edge, i ? PALE : INK);
+        caption += length + (caption[length] == '\n');
+    }
 }
 
 /* none [dark .. light] most */
@@ -160,15 +170,21 @@ static void draw_scale(const plan *p)
                                ((double)(x - left) + .5) / (double)(right - left));
     bang_letters_draw(&p->canvas, none, GAP, top, p->edge, PALE);
     bang_letters_draw(&p->canvas, most, right + GAP / 2, top, p->edge, PALE);
+    size_t beside = GAP + p->edge + GAP;
+    if (beside + GAP < p->canvas.width)
+        bang_letters_draw(&p->canvas, "each map's own scale", beside, top,
+                          p->canvas.width - beside - GAP, PALE);
 }
 
-/* 0, 1 or 2: as many as the longest caption of the sheet. */
+/* As many as the longest caption of the sheet has. */
 static size_t caption_lines(const bang_overlay_sheet *sheet)
 {
     size_t lines = 0;
     for (size_t i = 0; i < sheet->rows * sheet->columns; i++) {
         const char *caption = sheet->tiles[i].caption;
-        size_t here = !caption ? 0 : strchr(caption, '\n') ? 2 : 1;
+        size_t here = caption != NULL;
+        for (; caption && *caption; caption++)
+            here += *caption == '\n';
         lines = here > lines ? here : lines;
     }
     return lines;

@@ -21,8 +21,6 @@ int bang_saliency_open(bang_saliency **out, const bang_vit *vit, bang_error *err
 {
     const bang_vit_config *c = &vit->config;
     *out = NULL;
-    if (c->classes == 0)
-        return bang_fail(err, BANG_EUSAGE, "model: has no head: a map is of one of its outputs");
     bang_saliency *m = calloc(1, sizeof *m);
     if (!m)
         return bang_fail_memory(err);
@@ -169,6 +167,13 @@ size_t bang_saliency_map(double *out, bang_saliency *m, bang_saliency_kind kind,
     bang_vit_worker_f32 *w = &m->worker;
     size_t classes = m->vit->config.classes;
     bang_vit_forward_f32(w, m->vit->parameters, pixels, 1);
+    if (classes == 0) {
+        size_t side = bang_saliency_side(m, kind);
+        memset(out, 0, side * side * sizeof *out);
+        if (kind == BANG_ROLLOUT)
+            rollout(out, m);
+        return SIZE_MAX;
+    }
     if (which >= classes) {
         which = 0;
         for (size_t i = 1; i < classes; i++)

@@ -46,7 +46,7 @@ static int work(void *context, size_t i, int worker, bang_error *err)
     bang_saliency_cells(j->maps + i * j->cells * j->cells, j->cells, d->map, j->side);
     if (j->explained)
         j->explained[i] = which;
-    if (j->logits)
+    if (j->logits && classes)
         memcpy(j->logits + i * classes, bang_saliency_logits(d->maps), classes * sizeof(float));
     bang_progress_step(run->progress, run->done + atomic_fetch_add(&j->done, 1) + 1, run->total);
     return 0;
@@ -63,6 +63,8 @@ int bang_saliency_maps(double *maps, size_t *explained, float *logits, size_t ce
     j.explained = explained;
     j.logits = logits;
     j.cells = cells ? cells : side;
+    if (c->classes == 0 && run->kind != BANG_ROLLOUT)
+        return bang_fail(err, BANG_EUSAGE, "model: has no head: a map is of one of its outputs");
     if (side % j.cells)
         return bang_fail(err, BANG_EUSAGE, "maps: %zu cells do not divide %zu", cells, side);
     j.desks = calloc((size_t)threads, sizeof *j.desks);

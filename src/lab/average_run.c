@@ -1,10 +1,11 @@
-/* Units of the experiments on averaging: what is missing runs in waves, a seed a thread. */
+/* Units of the experiments on averaging: a seed a thread. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bang/base/json.h"
 #include "lab/average.h"
+#include "lab/ledger.h"
 
 typedef struct wave {
     const average_runner *runner;
@@ -12,10 +13,9 @@ typedef struct wave {
     const bang_mnist *mnist;
     const bang_lab_options *options;
     average_scratch *scratch; /* (threads) */
-    size_t *unit;             /* (count) */
-    size_t count;
-    json_t **result; /* (seeds) */
-    atomic_size_t done;
+    size_t *unit;             /* (missing) */
+    atomic_size_t done;       /* those of other ranks too */
+    ledger *ledger;
 } wave;
 
 static void unit_key(char *out, size_t size, const average_runner *runner, const color_plan *plan,
@@ -52,6 +52,12 @@ static json_t *summary_options(const average_runner *runner, const color_plan *p
     return out;
 }
 
+static void report(wave *w, size_t units)
+{
+    size_t done = atomic_fetch_add(&w->done, units) + units;
+    bang_progress_step(w->options->progress, done, w->plan->seeds);
+}
+
 static int run_unit(void *context, size_t index, int worker, bang_error *err)
 {
     wave *w = context;
@@ -60,56 +66,24 @@ static int run_unit(void *context, size_t index, int worker, bang_error *err)
     int rc = result ? w->runner->unit(result, w->plan, i, w->mnist, &w->scratch[worker],
                                       w->options->cancel, err)
                     : bang_fail_memory(err);
+    report(w, 1);
     if (rc == 0)
-        w->result[i] = result;
-    else
-        json_decref(result);
-    bang_progress_step(w->options->progress, atomic_fetch_add(&w->done, 1) + 1, w->plan->seeds);
+        return ledger_put(w->ledger, i, result, err);
+    json_decref(result);
     return rc;
-}
-
-/* Records stand in the order of the seeds. Of a wave that was cut short, those before the first
- * that is missing are kept. */
-static int store_wave(const wave *w, bang_error *err)
-{
-    for (size_t k = 0; k < w->count; k++) {
-        size_t i = w->unit[k];
-        char key[96];
-        unit_key(key, sizeof key, w->runner, w->plan, i);
-        if (!w->result[i])
-            break;
-        int rc = lab_store(
-            (lab_measurement){.experiment = w->runner->experiment,
-                              .section = w->runner->section,
-                              .key = key,
-                              .options = unit_options(w->runner, w->plan, i, w->mnist->digest)},
-            w->result[i], NULL, w->options, err);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
 }
 
 static int run_missing(wave *w, bang_error *err)
 {
-    int threads = w->options->threads > 0 ? w->options->threads : bang_threads_available(), rc = 0;
-    size_t most = 2 * (size_t)threads;
+    int threads = w->options->threads > 0 ? w->options->threads : bang_threads_available();
     for (size_t i = 0; i < w->plan->seeds; i++)
-        w->done += w->result[i] != NULL;
-    bang_progress_step(w->options->progress, w->done, w->plan->seeds);
+        w->done += (size_t)ledger_has(w->ledger, i);
+    report(w, 0);
     w->scratch = calloc((size_t)threads, sizeof *w->scratch);
     w->unit = calloc(w->plan->seeds, sizeof *w->unit);
-    if (!w->scratch || !w->unit)
-        rc = bang_fail_memory(err);
-    for (size_t next = 0; rc == 0 && next < w->plan->seeds;) {
-        for (w->count = 0; next < w->plan->seeds && w->count < most; next++)
-            if (!w->result[next])
-                w->unit[w->count++] = next;
-        rc = bang_parallel_for(w->count, threads, run_unit, w, w->options->cancel, err);
-        bang_error second = {0};
-        int stored = store_wave(w, rc < 0 ? &second : err);
-        rc = rc < 0 ? rc : stored;
-    }
+    int rc = w->scratch && w->unit ? bang_parallel_for(ledger_missing(w->unit, w->ledger), threads,
+                                                       run_unit, w, w->options->cancel, err)
+                                   : bang_fail_memory(err);
     for (int t = 0; w->scratch && t < threads; t++) {
         bang_array_release(&w->scratch[t].train);
         bang_array_release(&w->scratch[t].test);
@@ -119,36 +93,50 @@ static int run_missing(wave *w, bang_error *err)
     return rc;
 }
 
+static void ledger_key(char *out, size_t size, const void *context, size_t unit)
+{
+    const wave *w = context;
+    unit_key(out, size, w->runner, w->plan, unit);
+}
+
+static json_t *ledger_settings(const void *context, size_t unit)
+{
+    const wave *w = context;
+    return unit_options(w->runner, w->plan, unit, w->mnist->digest);
+}
+
+static void ledger_arrived(void *context, size_t unit)
+{
+    (void)unit;
+    report(context, 1);
+}
+
 /* The results of all units, an array; a record made with other options is an error before any
  * work. */
 static int all_units(json_t **out, const average_runner *runner, const color_plan *plan,
                      const bang_mnist *mnist, const bang_lab_options *options, bang_error *err)
 {
     wave w = {.runner = runner, .plan = plan, .mnist = mnist, .options = options};
+    const ledger_units units = {.count = plan->seeds,
+                                .experiment = runner->experiment,
+                                .section = runner->section,
+                                .key = ledger_key,
+                                .settings = ledger_settings,
+                                .arrived = ledger_arrived,
+                                .context = &w};
     json_t *settings = summary_options(runner, plan, mnist->digest), *earlier = NULL;
-    w.result = calloc(plan->seeds, sizeof(json_t *));
-    int rc = w.result && settings ? lab_recall(&earlier, runner->experiment, settings, options, err)
-                                  : bang_fail_memory(err);
+    int rc = settings ? lab_recall(&earlier, runner->experiment, settings, options, err)
+                      : bang_fail_memory(err);
     json_decref(earlier);
     json_decref(settings);
     *out = NULL;
-    for (size_t i = 0; i < plan->seeds && rc == 0; i++) {
-        char key[96];
-        unit_key(key, sizeof key, runner, plan, i);
-        settings = unit_options(runner, plan, i, mnist->digest);
-        rc = lab_recall(&w.result[i], key, settings, options, err);
-        json_decref(settings);
-    }
+    if (rc == 0)
+        rc = ledger_open(&w.ledger, &units, options, err);
     if (rc == 0)
         rc = run_missing(&w, err);
     if (rc == 0)
-        *out = json_array();
-    for (size_t i = 0; w.result && i < plan->seeds; i++) {
-        if (rc == 0)
-            json_array_append(*out, w.result[i]);
-        json_decref(w.result[i]);
-    }
-    free(w.result);
+        rc = ledger_finish(out, w.ledger, err);
+    ledger_close(w.ledger);
     return rc;
 }
 

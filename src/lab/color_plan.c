@@ -101,7 +101,15 @@ const char *color_section(const color_plan *plan)
 
 int color_open_mnist(bang_mnist *out, const bang_lab_options *options, bang_error *err)
 {
-    int rc = bang_mnist_present() ? 0 : bang_mnist_get(NULL, options->cancel, err);
+    /* One rank fetches; the others find what it got. */
+    uint8_t there = 1;
+    int rc = 0, first = bang_ranks_rank(options->ranks) == 0;
+    if (!first)
+        rc = bang_ranks_broadcast(options->ranks, &there, 1, err);
+    if (rc == 0 && !bang_mnist_present())
+        rc = bang_mnist_get(NULL, options->cancel, err);
+    if (rc == 0 && first)
+        rc = bang_ranks_broadcast(options->ranks, &there, 1, err);
     return rc < 0 ? rc : bang_mnist_open(out, err);
 }
 

@@ -1,7 +1,6 @@
 /* Trains and measures the networks of one seed. Units run in waves of a few
  * seeds: their data are made in parallel, then every network of the wave is a
- * task of its own. Whoever trains the last network of a unit measures it, and
- * its record is appended as soon as those before it are. */
+ * task of its own. Whoever trains the last network of a unit measures it. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "bang/base/json.h"
 #include "lab/color.h"
+#include "lab/ledger.h"
 
 typedef struct color_data {
     bang_columns columns;
@@ -30,14 +30,11 @@ typedef struct wave {
     size_t *unit;     /* (count) which units */
     color_data *data; /* (count) */
     size_t count;
-    scratch *scratch; /* (threads) */
-    atomic_size_t *done;
+    scratch *scratch;   /* (threads) */
+    atomic_size_t done; /* networks, those of other ranks too */
     size_t total;
-    json_t **result;      /* (count) */
-    atomic_size_t *left;  /* (count) networks that are still to train */
-    atomic_int *ready;    /* (count) measured */
-    atomic_size_t stored; /* records are appended in order */
-    atomic_flag storing;
+    atomic_size_t *left; /* (count) networks that are still to train */
+    ledger *ledger;
 } wave;
 
 static int64_t *copy_labels(const bang_color_set *set)
@@ -240,9 +237,9 @@ static int inspect(json_t *result, const wave *w, size_t index, bang_error *err)
     return rc;
 }
 
-static int measure_unit(wave *w, size_t index, bang_error *err)
+static int measure_unit(json_t **out, const wave *w, size_t index, bang_error *err)
 {
-    color_data *d = &w->data[index];
+    const color_data *d = &w->data[index];
     size_t models = w->plan->models;
     double *scale = calloc(models, sizeof *scale);
     json_t *scales = json_array(), *ensembles = json_object();
@@ -263,64 +260,36 @@ static int measure_unit(wave *w, size_t index, bang_error *err)
             json_object_set_new(ensembles, size_text,
                                 all_groups(d, scale, models, (size_t)color_sizes[s], SUM));
         }
-    w->result[index] =
+    json_t *result =
         json_pack("{so so so so so}", "models", all_groups(d, scale, models, 1, SUM), "ensembles",
                   ensembles, "balanced", all_groups(d, scale, models, 2, BALANCED), "probabilities",
                   all_groups(d, scale, models, 2, PROBABILITIES), "scale", scales);
     free(scale);
-    if (!w->result[index])
-        return bang_fail_memory(err);
-    return w->plan->inspect ? inspect(w->result[index], w, index, err) : 0;
-}
-
-static int store_unit(const wave *w, size_t index, json_t *result, bang_error *err)
-{
-    const char *experiment = w->plan->inspect  ? "occlusion"
-                             : w->plan->single ? "singlecolor"
-                                               : "multicolor";
-    char key[64];
-    size_t unit = w->unit[index];
-    color_unit_key(key, sizeof key, w->plan, unit);
-    return lab_store(
-        (lab_measurement){.experiment = experiment,
-                          .section = color_section(w->plan),
-                          .key = key,
-                          .options = color_unit_options(w->plan, unit, w->mnist->digest)},
-        result, NULL, w->options, err);
-}
-
-/* Appends the records of units that are measured, as far as all before them are.
- * Whoever finds somebody else at it leaves it to them: they look again. */
-static int store_ready(wave *w, bang_error *err)
-{
-    size_t next = atomic_load(&w->stored);
-    while (next < w->count && atomic_load(&w->ready[next])) {
-        if (atomic_flag_test_and_set(&w->storing))
-            return 0;
-        int rc = 0;
-        for (next = atomic_load(&w->stored);
-             rc == 0 && next < w->count && atomic_load(&w->ready[next]); next++) {
-            rc = store_unit(w, next, w->result[next], err);
-            if (rc == 0)
-                atomic_store(&w->stored, next + 1);
-        }
-        atomic_flag_clear(&w->storing);
-        if (rc < 0)
-            return rc;
-        next = atomic_load(&w->stored);
-    }
-    return 0;
+    int rc = !result            ? bang_fail_memory(err)
+             : w->plan->inspect ? inspect(result, w, index, err)
+                                : 0;
+    if (rc < 0)
+        json_decref(result);
+    else
+        *out = result;
+    return rc;
 }
 
 /* After the last network of a unit: its numbers, its record; its data go. */
 static int finish_unit(wave *w, size_t unit, bang_error *err)
 {
-    int rc = measure_unit(w, unit, err);
+    json_t *result = NULL;
+    int rc = measure_unit(&result, w, unit, err);
     if (rc < 0)
         return rc;
     release_data(&w->data[unit], w->plan->models);
-    atomic_store(&w->ready[unit], 1);
-    return store_ready(w, err);
+    return ledger_put(w->ledger, w->unit[unit], result, err);
+}
+
+static void report(wave *w, size_t networks)
+{
+    size_t done = atomic_fetch_add(&w->done, networks) + networks;
+    bang_progress_step(w->options->progress, done, w->total);
 }
 
 static int train_model(void *context, size_t index, int worker, bang_error *err)
@@ -347,23 +316,19 @@ static int train_model(void *context, size_t index, int worker, bang_error *err)
     if (rc == 0)
         rc = bang_mlp_predict_sets(d->logits + model * COLOR_SHIFTS, reduced, tests, COLOR_SHIFTS,
                                    err);
-    bang_progress_step(w->options->progress, atomic_fetch_add(w->done, 1) + 1, w->total);
+    report(w, 1);
     if (rc == 0 && atomic_fetch_sub(&w->left[unit], 1) == 1)
         rc = finish_unit(w, unit, err);
-    return rc;
+    return rc < 0 ? rc : ledger_look(w->ledger, err);
 }
 
-static int run_wave(wave *w, json_t **result, bang_error *err)
+static int run_wave(wave *w, bang_error *err)
 {
     int threads = w->options->threads;
     bang_cancel *cancel = w->options->cancel;
-    w->result = result;
     w->data = calloc(w->count, sizeof *w->data);
     w->left = calloc(w->count, sizeof *w->left);
-    w->ready = calloc(w->count, sizeof *w->ready);
-    atomic_store(&w->stored, 0);
-    atomic_flag_clear(&w->storing);
-    int rc = w->data && w->left && w->ready ? 0 : bang_fail_memory(err);
+    int rc = w->data && w->left ? 0 : bang_fail_memory(err);
     for (size_t i = 0; i < w->count && rc == 0; i++)
         atomic_store(&w->left[i], w->plan->models);
     if (rc == 0)
@@ -374,7 +339,6 @@ static int run_wave(wave *w, json_t **result, bang_error *err)
         release_data(&w->data[i], w->plan->models);
     free(w->data);
     free(w->left);
-    free(w->ready);
     return rc;
 }
 
@@ -386,77 +350,87 @@ static size_t wave_size(const color_plan *plan, int threads)
     return (tasks + plan->models - 1) / plan->models;
 }
 
-static int run_missing(json_t **result, const color_plan *plan, const bang_mnist *mnist,
-                       const bang_lab_options *options, bang_error *err)
+static int run_missing(wave *w, bang_error *err)
 {
-    int threads = options->threads > 0 ? options->threads : bang_threads_available(), rc = 0;
+    const color_plan *plan = w->plan;
+    int threads = w->options->threads > 0 ? w->options->threads : bang_threads_available(), rc = 0;
     size_t most = wave_size(plan, threads), there = 0;
     for (size_t i = 0; i < plan->seeds; i++)
-        there += result[i] != NULL;
-    atomic_size_t done = plan->before + there * plan->models;
-    wave w = {.plan = plan, .mnist = mnist, .options = options, .done = &done};
-    w.total = plan->before + plan->seeds * plan->models + plan->after;
-    bang_progress_step(options->progress, done, w.total);
-    w.scratch = calloc((size_t)threads, sizeof *w.scratch);
-    w.unit = calloc(plan->seeds, sizeof *w.unit);
-    json_t **fresh = calloc(plan->seeds, sizeof(json_t *));
-    if (!w.scratch || !w.unit || !fresh)
+        there += (size_t)ledger_has(w->ledger, i);
+    w->total = plan->before + plan->seeds * plan->models + plan->after;
+    report(w, plan->before + there * plan->models);
+    w->scratch = calloc((size_t)threads, sizeof *w->scratch);
+    size_t *units = calloc(plan->seeds, sizeof *units);
+    if (!w->scratch || !units)
         rc = bang_fail_memory(err);
-    for (size_t next = 0; rc == 0 && next < plan->seeds;) {
-        for (w.count = 0; next < plan->seeds && w.count < most; next++)
-            if (!result[next])
-                w.unit[w.count++] = next;
-        rc = w.count ? run_wave(&w, fresh, err) : 0;
-        for (size_t i = 0; i < w.count; i++) {
-            result[w.unit[i]] = fresh[i];
-            fresh[i] = NULL;
-        }
+    size_t missing = units ? ledger_missing(units, w->ledger) : 0;
+    for (size_t next = 0; rc == 0 && next < missing; next += w->count) {
+        w->unit = units + next;
+        w->count = missing - next < most ? missing - next : most;
+        rc = run_wave(w, err);
     }
-    for (int t = 0; w.scratch && t < threads; t++) {
-        bang_array_release(&w.scratch[t].train);
-        bang_array_release(&w.scratch[t].test);
+    for (int t = 0; w->scratch && t < threads; t++) {
+        bang_array_release(&w->scratch[t].train);
+        bang_array_release(&w->scratch[t].test);
     }
-    free(w.scratch);
-    free(w.unit);
-    free(fresh);
+    free(w->scratch);
+    free(units);
     return rc;
+}
+
+static const char *experiment_of(const color_plan *plan)
+{
+    return plan->inspect ? "occlusion" : plan->single ? "singlecolor" : "multicolor";
 }
 
 void color_unit_key(char *out, size_t size, const color_plan *plan, size_t unit)
 {
-    snprintf(out, size, "%s/%s%zux%zu",
-             plan->inspect  ? "occlusion"
-             : plan->single ? "singlecolor"
-                            : "multicolor",
+    snprintf(out, size, "%s/%s%zux%zu", experiment_of(plan),
              plan->loss == BANG_MSE ? "seed-" : "cross-entropy-seed-", unit + 1, plan->models);
+}
+
+static void ledger_key(char *out, size_t size, const void *context, size_t unit)
+{
+    const wave *w = context;
+    color_unit_key(out, size, w->plan, unit);
+}
+
+static json_t *ledger_settings(const void *context, size_t unit)
+{
+    const wave *w = context;
+    return color_unit_options(w->plan, unit, w->mnist->digest);
+}
+
+static void ledger_arrived(void *context, size_t unit)
+{
+    wave *w = context;
+    (void)unit;
+    report(w, w->plan->models);
 }
 
 int color_units(json_t **out, const color_plan *plan, const char *summary, const bang_mnist *mnist,
                 const bang_lab_options *options, bang_error *err)
 {
-    json_t **result = calloc(plan->seeds, sizeof(json_t *)), *earlier = NULL;
-    json_t *settings = color_plan_options(plan, mnist->digest);
-    int rc = result && settings ? lab_recall(&earlier, summary, settings, options, err)
-                                : bang_fail_memory(err);
+    wave w = {.plan = plan, .mnist = mnist, .options = options};
+    const ledger_units units = {.count = plan->seeds,
+                                .experiment = experiment_of(plan),
+                                .section = color_section(plan),
+                                .key = ledger_key,
+                                .settings = ledger_settings,
+                                .arrived = ledger_arrived,
+                                .context = &w};
+    json_t *settings = color_plan_options(plan, mnist->digest), *earlier = NULL;
+    int rc =
+        settings ? lab_recall(&earlier, summary, settings, options, err) : bang_fail_memory(err);
     json_decref(earlier);
     json_decref(settings);
     *out = NULL;
-    for (size_t i = 0; i < plan->seeds && rc == 0; i++) {
-        char key[64];
-        color_unit_key(key, sizeof key, plan, i);
-        json_t *unit = color_unit_options(plan, i, mnist->digest);
-        rc = lab_recall(&result[i], key, unit, options, err);
-        json_decref(unit);
-    }
     if (rc == 0)
-        rc = run_missing(result, plan, mnist, options, err);
+        rc = ledger_open(&w.ledger, &units, options, err);
     if (rc == 0)
-        *out = json_array();
-    for (size_t i = 0; result && i < plan->seeds; i++) {
-        if (rc == 0)
-            json_array_append(*out, result[i]);
-        json_decref(result[i]);
-    }
-    free(result);
+        rc = run_missing(&w, err);
+    if (rc == 0)
+        rc = ledger_finish(out, w.ledger, err);
+    ledger_close(w.ledger);
     return rc;
 }

@@ -29,11 +29,15 @@ typedef struct lab_measurement {
 
 int lab_measure(json_t **result, lab_measurement measurement, const bang_lab_options *options,
                 bang_error *err);
+/* The same for what all ranks measure together, of which rank 0 has the result. What lab_measure
+ * is asked for is rank 0's work alone. Either way other ranks get an empty result. */
+int lab_measure_together(json_t **result, lab_measurement measurement,
+                         const bang_lab_options *options, bang_error *err);
 
 /* The two halves of it, for measurements that run together. recall gives the
  * result that this or an earlier run left under the key (a new reference) or
- * NULL; one made with other options is an error. store appends the record; what
- * it is given stays the caller's, but for the measurement's options. show may be
+ * NULL; one made with other options is an error. Ranks but the first recall nothing. store appends
+ * the record; what it is given stays the caller's, but for the measurement's options. show may be
  * NULL. */
 int lab_recall(json_t **result, const char *key, json_t *settings, const bang_lab_options *options,
                bang_error *err);

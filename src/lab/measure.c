@@ -38,6 +38,8 @@ int lab_recall(json_t **result, const char *key, json_t *settings, const bang_la
 {
     json_t *records = NULL;
     *result = NULL;
+    if (bang_ranks_rank(options->ranks) > 0)
+        return 0;
     int rc = bang_record_read(&records, options->folder, err);
     if (rc < 0)
         return rc;
@@ -87,19 +89,25 @@ int lab_store(lab_measurement m, json_t *result, json_t *show, const bang_lab_op
     return rc;
 }
 
-int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *options,
-                bang_error *err)
+static int measure(json_t **result, lab_measurement m, int together,
+                   const bang_lab_options *options, bang_error *err)
 {
     *result = NULL;
+    int first = bang_ranks_rank(options->ranks) == 0;
     int rc = options->resume ? lab_recall(result, m.key, m.options, options, err) : 0;
-    if (rc < 0 || *result) {
+    uint8_t there = *result != NULL || (!first && !together);
+    if (rc == 0 && together)
+        rc = bang_ranks_broadcast(options->ranks, &there, 1, err);
+    if (rc == 0 && there && !first && !(*result = json_object()))
+        rc = bang_fail_memory(err);
+    if (rc < 0 || there) {
         json_decref(m.options);
         return rc;
     }
     *result = json_object();
     json_t *show = json_array();
     rc = *result && show ? m.measure(*result, show, m.context, err) : bang_fail_memory(err);
-    if (rc == 0)
+    if (rc == 0 && first)
         rc = lab_store(m, *result, show, options, err);
     else
         json_decref(m.options);
@@ -109,6 +117,18 @@ int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *opti
         *result = NULL;
     }
     return rc;
+}
+
+int lab_measure(json_t **result, lab_measurement m, const bang_lab_options *options,
+                bang_error *err)
+{
+    return measure(result, m, 0, options, err);
+}
+
+int lab_measure_together(json_t **result, lab_measurement m, const bang_lab_options *options,
+                         bang_error *err)
+{
+    return measure(result, m, 1, options, err);
 }
 
 void lab_show_text(json_t *show, const char *text)
@@ -154,12 +174,12 @@ static int describe_machine(json_t *result, json_t *show, void *context, bang_er
     char processor[128], cores[32], scale[96];
     (void)err;
     bang_machine_processor(processor, sizeof processor);
-    snprintf(cores, sizeof cores, "%d", bang_threads_available());
+    snprintf(cores, sizeof cores, "%d", bang_machine_cores());
     snprintf(scale, sizeof scale, "%s, seed %llu", options->full ? "full" : "quick",
              (unsigned long long)options->seed);
     const char *kernels = bang_kernels_best_f32()->name;
     json_object_set_new(result, "processor", json_string(processor));
-    json_object_set_new(result, "cores", json_integer(bang_threads_available()));
+    json_object_set_new(result, "cores", json_integer(bang_machine_cores()));
     json_object_set_new(result, "kernels", json_string(kernels));
     json_array_append_new(show,
                           json_pack("{ss ss s[[ss][ss][ss][ss][ss]]}", "kind", "facts", "title",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bang/base/json.h"
+#include "lab/ledger.h"
 #include "lab/shift_unit.h"
 
 enum {
@@ -59,9 +60,9 @@ static int train_task(void *context, size_t index, int worker, bang_error *err)
     size_t m = plan->method_count - 1 - index / run->count;
     bang_tune_options options;
     int rc = shift_recipe(&options, plan, plan->methods[m], seed->unit, err);
-    return rc < 0
-               ? rc
-               : shift_train_fine(run, seed, &seed->fine[m], plan->methods[m]->name, &options, err);
+    if (rc == 0)
+        rc = shift_train_fine(run, seed, &seed->fine[m], plan->methods[m]->name, &options, err);
+    return rc < 0 ? rc : ledger_look(run->ledger, err);
 }
 
 void shift_unit_key(char *out, size_t size, size_t unit)
@@ -100,41 +101,6 @@ static int assemble(const shift_run *run, shift_seed *seed, bang_error *err)
         json_object_set(seed->record, "maps", seed->maps);
     json_decref(curve);
     return seed->record ? 0 : bang_fail_memory(err);
-}
-
-static int store(const shift_run *run, const shift_seed *seed, bang_error *err)
-{
-    char key[64];
-    shift_unit_key(key, sizeof key, seed->unit);
-    return lab_store(
-        (lab_measurement){.experiment = "lab",
-                          .section = shift_section,
-                          .key = key,
-                          .options = shift_unit_options(run->plan, seed->unit, run->mnist->digest)},
-        seed->record, NULL, run->options, err);
-}
-
-/* Appends the records of seeds that are measured, as far as all before them are. Whoever finds
- * somebody else at it leaves it to them: they look again. */
-static int store_ready(shift_run *run, bang_error *err)
-{
-    size_t next = atomic_load(&run->stored);
-    while (next < run->count && atomic_load(&run->seeds[next].ready)) {
-        if (atomic_flag_test_and_set(&run->storing))
-            return 0;
-        int rc = 0;
-        for (next = atomic_load(&run->stored);
-             rc == 0 && next < run->count && atomic_load(&run->seeds[next].ready); next++) {
-            rc = store(run, &run->seeds[next], err);
-            if (rc == 0)
-                atomic_store(&run->stored, next + 1);
-        }
-        atomic_flag_clear(&run->storing);
-        if (rc < 0)
-            return rc;
-        next = atomic_load(&run->stored);
-    }
-    return 0;
 }
 
 static const char fashion_method[] = "vanilla";
@@ -177,10 +143,7 @@ static int measure_task(void *context, size_t index, int worker, bang_error *err
     if (rc < 0 || atomic_fetch_sub(&seed->left, 1) != 1)
         return rc;
     rc = assemble(run, seed, err);
-    if (rc < 0)
-        return rc;
-    atomic_store(&seed->ready, 1);
-    return store_ready(run, err);
+    return rc < 0 ? rc : ledger_put(run->ledger, seed->unit, json_incref(seed->record), err);
 }
 
 void shift_seed_release(shift_seed *seed)
@@ -199,9 +162,23 @@ void shift_seed_release(shift_seed *seed)
     json_decref(seed->record);
 }
 
-/* Seeds units[0 .. count-1] from beginning to end; their records go to result. */
-static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **result,
-                    bang_error *err)
+/* What the wave is at, for a person. */
+static void say(const shift_run *run, const char *what, const size_t *units)
+{
+    char text[80];
+    size_t first = units[0] + 1, last = units[run->count - 1] + 1;
+    if (!run->options->phase)
+        return;
+    if (first == last)
+        snprintf(text, sizeof text, "%s, seed %zu of %zu", what, first, run->plan->seeds);
+    else
+        snprintf(text, sizeof text, "%s, seeds %zu-%zu of %zu", what, first, last,
+                 run->plan->seeds);
+    run->options->phase(run->options->progress, text);
+}
+
+/* Seeds units[0 .. count-1] from beginning to end. */
+static int run_wave(shift_run *run, const size_t *units, size_t count, bang_error *err)
 {
     const shift_plan *plan = run->plan;
     int threads = run->options->threads;
@@ -209,26 +186,24 @@ static int run_wave(shift_run *run, const size_t *units, size_t count, json_t **
     size_t grid = count && units[0] == 0 ? plan->grid_count : 0;
     run->count = count;
     run->seeds = calloc(count, sizeof *run->seeds);
-    atomic_store(&run->stored, 0);
-    atomic_flag_clear(&run->storing);
     if (!run->seeds)
         return bang_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         run->seeds[i].unit = units[i];
         atomic_store(&run->seeds[i].left, plan->method_count + TASKS);
     }
+    say(run, "pre-training", units);
     int rc = bang_parallel_for(count, threads, prepare_seed, run, cancel, err);
+    say(run, "fine-tuning", units);
     if (rc == 0)
         rc = bang_parallel_for(count * plan->method_count + grid, threads, train_task, run, cancel,
                                err);
+    say(run, "measuring", units);
     if (rc == 0)
         rc = bang_parallel_for(count * (plan->method_count + TASKS), threads, measure_task, run,
                                cancel, err);
-    for (size_t i = 0; i < count; i++) {
-        if (rc == 0)
-            result[units[i]] = json_incref(run->seeds[i].record);
+    for (size_t i = 0; i < count; i++)
         shift_seed_release(&run->seeds[i]);
-    }
     free(run->seeds);
     run->seeds = NULL;
     return rc;
@@ -257,55 +232,63 @@ static uint64_t cost(const shift_plan *plan, size_t unit)
     return thirds;
 }
 
-static int run_missing(json_t **result, const shift_plan *plan, const bang_mnist *mnist,
-                       const bang_lab_options *options, bang_error *err)
+static int run_missing(shift_run *run, bang_error *err)
 {
-    int threads = options->threads > 0 ? options->threads : bang_threads_available(), rc = 0;
+    const shift_plan *plan = run->plan;
+    int threads = run->options->threads > 0 ? run->options->threads : bang_threads_available();
     size_t most = threads < WAVE ? WAVE : threads < WAVE_MOST ? (size_t)threads : WAVE_MOST;
     size_t *units = calloc(plan->seeds, sizeof *units);
-    shift_run run = {.plan = plan, .mnist = mnist, .options = options};
     if (!units)
         return bang_fail_memory(err);
     for (size_t i = 0; i < plan->seeds; i++) {
-        run.total += cost(plan, i);
-        if (result[i])
-            atomic_fetch_add(&run.done, cost(plan, i));
+        run->total += cost(plan, i);
+        if (ledger_has(run->ledger, i))
+            atomic_fetch_add(&run->done, cost(plan, i));
     }
-    shift_looked(&run, 0);
-    for (size_t next = 0; rc == 0 && next < plan->seeds;) {
-        size_t count = 0;
-        for (; next < plan->seeds && count < most; next++)
-            if (!result[next])
-                units[count++] = next;
-        rc = count ? run_wave(&run, units, count, result, err) : 0;
-    }
+    shift_looked(run, 0);
+    size_t missing = ledger_missing(units, run->ledger);
+    int rc = 0;
+    for (size_t next = 0; rc == 0 && next < missing; next += most)
+        rc = run_wave(run, units + next, missing - next < most ? missing - next : most, err);
     free(units);
     return rc;
+}
+
+static void ledger_key(char *out, size_t size, const void *context, size_t unit)
+{
+    (void)context;
+    shift_unit_key(out, size, unit);
+}
+
+static json_t *ledger_settings(const void *context, size_t unit)
+{
+    const shift_run *run = context;
+    return shift_unit_options(run->plan, unit, run->mnist->digest);
+}
+
+static void ledger_arrived(void *context, size_t unit)
+{
+    shift_run *run = context;
+    report(run, cost(run->plan, unit));
 }
 
 int shift_run_units(json_t **out, const shift_plan *plan, const bang_mnist *mnist,
                     const bang_lab_options *options, bang_error *err)
 {
-    json_t **result = calloc(plan->seeds, sizeof(json_t *)), *list = NULL;
-    int rc = result ? 0 : bang_fail_memory(err);
+    shift_run run = {.plan = plan, .mnist = mnist, .options = options};
+    const ledger_units units = {.count = plan->seeds,
+                                .experiment = "lab",
+                                .section = shift_section,
+                                .key = ledger_key,
+                                .settings = ledger_settings,
+                                .arrived = ledger_arrived,
+                                .context = &run};
     *out = NULL;
-    for (size_t i = 0; i < plan->seeds && rc == 0; i++) {
-        char key[64];
-        shift_unit_key(key, sizeof key, i);
-        json_t *settings = shift_unit_options(plan, i, mnist->digest);
-        rc = lab_recall(&result[i], key, settings, options, err);
-        json_decref(settings);
-    }
+    int rc = ledger_open(&run.ledger, &units, options, err);
     if (rc == 0)
-        rc = run_missing(result, plan, mnist, options, err);
-    if (rc == 0 && !(list = json_array()))
-        rc = bang_fail_memory(err);
-    for (size_t i = 0; result && i < plan->seeds; i++) {
-        if (rc == 0)
-            json_array_append(list, result[i]);
-        json_decref(result[i]);
-    }
-    free(result);
-    *out = list;
+        rc = run_missing(&run, err);
+    if (rc == 0)
+        rc = ledger_finish(out, run.ledger, err);
+    ledger_close(run.ledger);
     return rc;
 }

@@ -94,7 +94,6 @@ typedef struct shift_seed {
     json_t *grid[SHIFT_GRID_MOST]; /* of the first seed */
     json_t *fashion, *maps;
     atomic_size_t left; /* tasks until it is measured */
-    atomic_int ready;
     json_t *record;
 } shift_seed;
 
@@ -107,10 +106,10 @@ typedef struct shift_run {
     const bang_lab_options *options;
     size_t count;
     shift_seed *seeds;          /* (count) */
-    atomic_uint_least64_t done; /* in thirds of pictures: backward is twice forward's work */
+    atomic_uint_least64_t done; /* in thirds of pictures: backward is twice forward's work; those of
+                                   other ranks too */
     uint64_t total;
-    atomic_size_t stored; /* records are appended in order */
-    atomic_flag storing;
+    struct ledger *ledger;
 } shift_run;
 
 /* Reports that so many pictures more were looked at, or trained on. */

@@ -14,7 +14,10 @@ static int check_chapters(const shift_plan *plan, const bang_mnist *mnist,
 {
     json_t *records = NULL, *record, *settings = shift_plan_options(plan, mnist->digest);
     size_t i;
-    int rc = settings ? bang_record_read(&records, options->folder, err) : bang_fail_memory(err);
+    int first = bang_ranks_rank(options->ranks) == 0;
+    int rc = !settings ? bang_fail_memory(err)
+             : first   ? bang_record_read(&records, options->folder, err)
+                       : 0;
     json_array_foreach(records, i, record)
     {
         const char *experiment = json_string_value(json_object_get(record, "experiment"));
@@ -97,7 +100,7 @@ int shift_run_lab(json_t *result, const shift_plan *plan, const bang_mnist *mnis
         rc = check_chapters(plan, mnist, options, err);
     if (rc == 0)
         rc = shift_run_units(&units, plan, mnist, options, err);
-    if (rc == 0)
+    if (rc == 0 && bang_ranks_rank(options->ranks) == 0)
         rc = sum_up(result, units, plan, mnist, options, err);
     json_decref(units);
     return rc;

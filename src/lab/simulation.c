@@ -104,10 +104,10 @@ static int simulate_example(json_t *result, json_t *show, void *context, bang_er
     if (rc < 0)
         return rc;
     rc = bang_simulate(&s, &problem, &t->options, err);
-    if (rc == 0)
+    if (rc == 0 && bang_ranks_rank(t->options.ranks) == 0)
         rc = predict_rows(theory, &problem, &options, err);
     bang_theory_problem_release(&problem);
-    if (rc < 0)
+    if (rc < 0 || bang_ranks_rank(t->options.ranks) > 0)
         return rc;
     double mean[ROWS] = {s.mean[0], s.mean[1], s.wse_mean, s.ose_mean};
     double error[ROWS] = {s.error[0], s.error[1], s.wse_error, s.ose_error};
@@ -140,6 +140,7 @@ int lab_run_simulation(json_t *result, const bang_lab_options *options, bang_err
         run.threads = options->threads;
         run.progress = options->progress;
         run.cancel = options->cancel;
+        run.ranks = options->ranks;
         task t = {&examples[i], run, i == 0};
         char key[48];
         snprintf(key, sizeof key, "simulation/%s", examples[i].name);
@@ -149,10 +150,10 @@ int lab_run_simulation(json_t *result, const bang_lab_options *options, bang_err
                       (json_int_t)run.train, "test", (json_int_t)run.test, "fit", "mean", "draw",
                       "environment", "seed", (json_int_t)run.seed);
         json_t *one = NULL;
-        rc = lab_measure(&one,
-                         (lab_measurement){"simulation", "Simulation (appendix C.4)", key, settings,
-                                           simulate_example, &t},
-                         options, err);
+        rc = lab_measure_together(&one,
+                                  (lab_measurement){"simulation", "Simulation (appendix C.4)", key,
+                                                    settings, simulate_example, &t},
+                                  options, err);
         if (rc == 0)
             json_object_set_new(result, examples[i].name, one);
     }

@@ -1,5 +1,6 @@
 #include "bang/report/figure.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "report/page.h"
@@ -237,13 +238,72 @@ int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err)
     return bang_fail(err, BANG_EDATA, "kind '%.40s': has no numbers to write as CSV", kind);
 }
 
-void bang_figure_file(bang_text *out, const char *key, size_t index)
+/* The words of a title for the name of a file: "Accuracy, % (LONG)" -> "_accuracy-long"; whole
+ * words, as many as have room. Keys have no '_', so no key with a title looks like another key, nor
+ * titles like the number of another. */
+static void add_slug(bang_text *out, const char *title)
 {
+    enum { ROOM = 48 };
+    size_t used = 0;
+    for (size_t length; *title; title += length) {
+        char word[ROOM] = {0};
+        length = 0;
+        while (isalnum((unsigned char)title[length]) && (unsigned char)title[length] < 128)
+            length++;
+        if (length == 0) {
+            length = 1;
+            continue;
+        }
+        if (used + 1 + length >= ROOM)
+            return;
+        for (size_t i = 0; i < length; i++)
+            word[i] = (char)tolower((unsigned char)title[i]);
+        bang_text_add(out, "%s%s", used ? "-" : "_", word);
+        used += 1 + length;
+    }
+}
+
+/* The name of an entry; seen counts how often a name came up. */
+static json_t *file_name(json_t *seen, const char *key, const json_t *entry, int alone)
+{
+    const char *title = json_string_value(json_object_get(entry, "title"));
+    bang_text name = {0};
+    json_t *made = NULL;
     for (const char *s = key; *s; s++)
-        bang_text_add(out, "%c", *s == '/' ? '-' : *s);
-    if (index)
-        bang_text_add(out, "-%zu", index + 1);
-    bang_text_add(out, ".csv");
+        bang_text_add(&name, "%c", *s == '/' ? '-' : *s);
+    if (!alone)
+        add_slug(&name, title ? title : kind_of(entry));
+    json_int_t before = json_integer_value(json_object_get(seen, name.data ? name.data : ""));
+    if (!name.failed && name.data &&
+        json_object_set_new(seen, name.data, json_integer(before + 1)) == 0) {
+        if (before)
+            bang_text_add(&name, "_%lld", (long long)before + 1);
+        bang_text_add(&name, ".csv");
+        made = name.failed ? NULL : json_string(name.data);
+    }
+    bang_text_release(&name);
+    return made;
+}
+
+json_t *bang_figure_files(const json_t *record)
+{
+    const char *key = json_string_value(json_object_get(record, "key"));
+    const json_t *show = json_object_get(record, "show");
+    json_t *names = json_array(), *seen = json_object(), *entry;
+    size_t i, count = 0;
+    json_array_foreach(show, i, entry) count += bang_figure_has_numbers(entry) != 0;
+    json_array_foreach(show, i, entry)
+    {
+        json_array_append_new(
+            names, bang_figure_has_numbers(entry)
+                       ? file_name(seen, key && *key ? key : "numbers", entry, count == 1)
+                       : json_null());
+    }
+    json_decref(seen);
+    if (json_array_size(names) == json_array_size(show))
+        return names;
+    json_decref(names);
+    return NULL;
 }
 
 int bang_figure_svg(bang_text *out, const json_t *entry, bang_error *err)

@@ -38,6 +38,8 @@ void bang_outline_name(bang_text *out, const char *name);
 /* The overview of the page: how many verdicts there are of each kind, all of them by chapter
  * with a link to where they are shown, and the chapters. Nothing on a page without verdicts, or
  * that begins with all of them. */
+/* 1 if the page has one. */
+int bang_overview_has(const bang_outline *outline);
 void bang_overview_add(bang_text *out, const bang_outline *outline);
 
 #endif

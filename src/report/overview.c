@@ -194,11 +194,16 @@ static void add_chapters(bang_text *out, const bang_outline *outline)
     bang_text_add(out, "</ol>\n");
 }
 
-void bang_overview_add(bang_text *out, const bang_outline *outline)
+int bang_overview_has(const bang_outline *outline)
 {
     size_t all = bang_outline_verdicts(outline->held);
     /* A list of what stands right below it would say everything twice. */
-    if (!all || all == leading_verdicts(outline))
+    return all && all != leading_verdicts(outline);
+}
+
+void bang_overview_add(bang_text *out, const bang_outline *outline)
+{
+    if (!bang_overview_has(outline))
         return;
     bang_text_add(out, "<section id=\"overview\">\n<h2>Overview</h2>\n");
     add_headline(out, outline->held, verdicts_beyond(outline));

@@ -10,8 +10,8 @@ typedef struct bang_page {
     bang_text out;
     int figures, tables; /* numbered so that people can speak of them */
     int verdicts;        /* numbered so that the overview can lead to them */
-    const char *key;     /* of the record that is shown, or NULL */
-    size_t files;        /* of that record: charts and tables so far, which name their CSV */
+    json_t *files;       /* names of CSV files for the entries of the record that is shown */
+    size_t entry;        /* which of them */
 } bang_page;
 
 /* In the order in which they are counted. */

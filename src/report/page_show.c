@@ -65,20 +65,19 @@ static void add_encoded(bang_text *out, const bang_text *data)
 
 void bang_page_csv(bang_page *page, const json_t *entry)
 {
-    bang_text *out = &page->out, csv = {0}, name = {0};
+    bang_text *out = &page->out, csv = {0};
+    const char *name = json_string_value(json_array_get(page->files, page->entry));
     bang_error err;
     if (!bang_figure_has_numbers(entry))
         return;
-    bang_figure_file(&name, page->key ? page->key : "numbers", page->files);
-    if (bang_figure_csv(&csv, entry, &err) < 0 || name.failed)
+    if (bang_figure_csv(&csv, entry, &err) < 0 || !name)
         out->failed = 1;
     bang_text_add(out, " <a class=\"tool csv\" download=\"");
-    bang_draw_escaped(out, name.data);
+    bang_draw_escaped(out, name ? name : "");
     bang_text_add(out, "\" href=\"data:text/csv;charset=utf-8,");
     add_encoded(out, &csv);
     bang_text_add(out, "\">CSV</a>");
     bang_text_release(&csv);
-    bang_text_release(&name);
 }
 
 void bang_page_close_figure(bang_page *page, const json_t *entry, const char *title,
@@ -210,23 +209,24 @@ static void add_problem(bang_text *out, const char *why)
 void bang_page_show(bang_page *page, const json_t *record)
 {
     const json_t *show = json_object_get(record, "show");
-    page->key = json_string_value(json_object_get(record, "key"));
-    page->files = 0;
     if (!json_is_array(show)) {
         add_problem(&page->out, "\"show\" is no array");
         return;
     }
-    for (size_t i = 0; i < json_array_size(show); i++) {
+    page->files = bang_figure_files(record);
+    page->out.failed |= !page->files;
+    for (size_t i = 0; i < json_array_size(show) && !page->out.failed; i++) {
         bang_error err = {0};
         const json_t *entry = json_array_get(show, i);
+        page->entry = i;
         int rc = show_entry(page, entry, &err);
-        page->files += bang_figure_has_numbers(entry) != 0;
         if (rc == 0)
             continue;
         if (err.code == BANG_EMEMORY)
             page->out.failed = 1;
-        if (page->out.failed)
-            return;
-        add_problem(&page->out, err.message);
+        if (!page->out.failed)
+            add_problem(&page->out, err.message);
     }
+    json_decref(page->files);
+    page->files = NULL;
 }

@@ -42,8 +42,8 @@ static void add_contents(report *r)
     bang_text *out = &r->page.out;
     if (r->outline.visible < 2)
         return;
-    bang_text_add(out, "<nav aria-label=\"Contents\">\n<ol>\n"
-                       "<li><a href=\"#top\">Overview</a></li>\n");
+    bang_text_add(out, "<nav aria-label=\"Contents\">\n<ol>\n%s",
+                  bang_overview_has(&r->outline) ? "<li><a href=\"#top\">Overview</a></li>\n" : "");
     for (size_t c = 0; c < r->outline.count; c++) {
         if (!r->outline.chapters[c].shown)
             continue;

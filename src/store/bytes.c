@@ -18,7 +18,7 @@ int bang_source_open(bang_source *out, const char *path, bang_error *err)
 {
     *out = (bang_source){.name = path, .descriptor = -1};
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
     if (fd < 0)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&

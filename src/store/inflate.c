@@ -108,7 +108,7 @@ static int open_temporary(const char *folder)
 {
     int fd = -1;
 #ifdef O_TMPFILE
-    fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    fd = (int)TEMP_FAILURE_RETRY(open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd >= 0)
         return fd;
 #endif

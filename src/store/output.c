@@ -36,7 +36,7 @@ static int reserve(bang_output_file *file, bang_error *err)
         failed = file->size > 0 && fallocate(fd, 0, 0, (off_t)file->size) < 0 ? errno : 0;
     while (failed == EINTR);
     if (failed == EOPNOTSUPP || failed == ENOSYS)
-        failed = ftruncate(fd, (off_t)file->size) < 0 ? errno : 0;
+        failed = TEMP_FAILURE_RETRY(ftruncate(fd, (off_t)file->size)) < 0 ? errno : 0;
     if (failed)
         return bang_fail(err, BANG_EIO, "%s: %s: %llu bytes are needed: nothing was written",
                          file->path, strerror(failed), (unsigned long long)file->size);
@@ -48,7 +48,7 @@ static int open_direct(int fd)
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return open(link, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    return (int)TEMP_FAILURE_RETRY(open(link, O_WRONLY | O_DIRECT | O_CLOEXEC));
 }
 
 /* Makes the folder and remembers which part of its path was there before. */
@@ -220,7 +220,7 @@ int bang_output_commit(bang_output *output, bang_error *err)
         if (file->direct >= 0)
             close(file->direct);
         file->direct = -1;
-        if (output->index_path && fsync(bang_file_descriptor(file->file)) < 0)
+        if (output->index_path && TEMP_FAILURE_RETRY(fsync(bang_file_descriptor(file->file))) < 0)
             code = bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
     }
     if (code == 0)

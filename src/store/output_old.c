@@ -73,6 +73,8 @@ int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_e
     /* One that cannot be read names no files. */
     if (code == 0 && index && bang_file_read(&text, &size, index, &none) == 0)
         (void)bang_json_parse(&root, text, size, &none);
+    if (none.code == BANG_EMEMORY)
+        code = bang_fail_memory(err);
     json_object_foreach(json_object_get(root, "weight_map"), name, value)
     {
         const char *file = json_string_value(value);

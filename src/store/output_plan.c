@@ -117,7 +117,7 @@ static int make_index(bang_output *output, bang_error *err)
         total += (json_int_t)output->items[i].bytes;
     }
     json_t *root = json_pack("{s{sI}so}", "metadata", "total_size", total, "weight_map", map);
-    char *text = root && !failed ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    char *text = root && !failed ? bang_json_text(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (text)
         bang_text_add(&output->index, "%s\n", text);
     size_t names = json_object_size(map); /* root has it now */

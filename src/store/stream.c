@@ -1,6 +1,7 @@
 /* Sharing memory and work among threads. */
 #include "store/stream.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +145,7 @@ static int open_again(const bang_input *input)
 {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", input->source.descriptor);
-    return open(link, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    return (int)TEMP_FAILURE_RETRY(open(link, O_RDONLY | O_DIRECT | O_CLOEXEC));
 }
 
 /* A second descriptor per input file that reads past the page cache. */

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bang/base/arena.h"
 #include "bang/base/text.h"
 #include "bang/theory/theory.h"
+#include "theory/gmp_run.h"
 
 enum { MAX_GROUPS = 24 };
 static const double MAX_WORK = 4e8; /* products of whole numbers: about a minute */
@@ -28,30 +28,21 @@ typedef struct counting {
     int64_t classes;
     size_t terms, total; /* prod (n_g+1), sum n_g */
     size_t stride[MAX_GROUPS], degree[MAX_GROUPS];
-    size_t binomial_count;
-    mpz_t *binomial_store;        /* all that follow */
     mpz_t *binomials[MAX_GROUPS]; /* (n_g+1, n_g+1) */
     double *value;                /* (terms) sum c_g a_g */
     double tolerance;
-    mpz_t *series;                                 /* (6, terms): the six below */
-    mpz_t *a, *b, *sum, *power_a, *power_b, *work; /* (terms) */
+    mpz_t *a, *b, *sum, *power_a, *power_b, *work; /* (terms), one after the other */
     mpz_t *by_kept;                                /* (total+1) E_R */
     mpz_t product;
 } counting;
 
+/* They go when the work with GMP ends (gmp_run.h), as does every number here. */
 static mpz_t *new_numbers(size_t count)
 {
-    mpz_t *numbers = calloc(count ? count : 1, sizeof *numbers);
-    for (size_t i = 0; numbers && i < count; i++)
+    mpz_t *numbers = theory_gmp_alloc(count ? count : 1, sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
         mpz_init(numbers[i]);
     return numbers;
-}
-
-static void free_numbers(mpz_t *numbers, size_t count)
-{
-    for (size_t i = 0; numbers && i < count; i++)
-        mpz_clear(numbers[i]);
-    free(numbers);
 }
 
 static void copy(const counting *s, mpz_t *to, mpz_t *from)
@@ -171,26 +162,18 @@ static void count_outcomes(counting *s, unsigned char *done)
 }
 
 /* C(i, j) for 0 <= j <= i <= n_g, group by group. */
-static int setup_binomials(counting *s)
+static void setup_binomials(counting *s)
 {
-    for (size_t g = 0; g < s->score->group_count; g++)
-        s->binomial_count += (s->degree[g] + 1) * (s->degree[g] + 1);
-    s->binomial_store = new_numbers(s->binomial_count);
-    if (!s->binomial_store)
-        return -1;
-    mpz_t *at = s->binomial_store;
     for (size_t g = 0; g < s->score->group_count; g++) {
         size_t n = s->degree[g];
-        s->binomials[g] = at;
+        mpz_t *at = s->binomials[g] = new_numbers((n + 1) * (n + 1));
         for (size_t i = 0; i <= n; i++)
             for (size_t j = 0; j <= i; j++)
                 mpz_bin_uiui(at[i * (n + 1) + j], i, j);
-        at += (n + 1) * (n + 1);
     }
-    return 0;
 }
 
-static int setup(counting *s, bang_arena *arena)
+static void setup(counting *s)
 {
     s->terms = 1;
     double size = fabs(s->score->invariant);
@@ -203,34 +186,20 @@ static int setup(counting *s, bang_arena *arena)
         size += fabs(s->score->groups[g].coefficient) * (double)n;
     }
     s->tolerance = 1e-14 * size;
-    if (setup_binomials(s) < 0)
-        return -1;
-    s->series = new_numbers(6 * s->terms);
-    if (!s->series)
-        return -1;
-    s->a = s->series;
+    setup_binomials(s);
+    s->a = new_numbers(6 * s->terms);
     s->b = s->a + s->terms;
     s->sum = s->b + s->terms;
     s->power_a = s->sum + s->terms;
     s->power_b = s->power_a + s->terms;
     s->work = s->power_b + s->terms;
     s->by_kept = new_numbers(s->total + 1);
-    s->value = bang_arena_alloc(arena, s->terms, sizeof *s->value);
-    if (!s->by_kept || !s->value)
-        return -1;
+    s->value = theory_gmp_alloc(s->terms, sizeof *s->value);
     for (size_t i = 0; i < s->terms; i++)
         for (size_t g = 0; g < s->score->group_count; g++)
             s->value[i] +=
                 s->score->groups[g].coefficient * (double)(i / s->stride[g] % (s->degree[g] + 1));
-    return 0;
-}
-
-static void teardown(counting *s)
-{
-    free_numbers(s->binomial_store, s->binomial_count);
-    free_numbers(s->series, 6 * s->terms);
-    free_numbers(s->by_kept, s->total + 1);
-    mpz_clear(s->product);
+    mpz_init(s->product);
 }
 
 static int check_size(const bang_theory_score *score, int64_t classes, bang_error *err)
@@ -280,31 +249,29 @@ static void expand(counting *s, mpz_t *coefficients, mpz_t denominator)
     mpz_clear(term);
 }
 
-/* The coefficients of G; *out has *count numbers that the caller frees with
- * free_numbers, denominator is initialised by the caller. */
+/* The coefficients of G, *count numbers; denominator is initialised by the caller. */
 static int polynomial_coefficients(mpz_t **out, size_t *count, mpz_t denominator,
                                    const bang_theory_score *score, int64_t classes, bang_error *err)
 {
     int rc = check_size(score, classes, err);
     if (rc < 0)
         return rc;
-    bang_arena arena = {0};
     counting s = {.score = score, .classes = classes};
-    mpz_init(s.product);
-    rc = setup(&s, &arena) < 0 ? bang_fail_memory(err) : 0;
-    unsigned char *done = rc == 0 ? bang_arena_alloc(&arena, s.terms, 1) : NULL;
+    setup(&s);
     *count = s.total + 1;
-    *out = done ? new_numbers(*count) : NULL;
-    if (*out) {
-        count_outcomes(&s, done);
-        expand(&s, *out, denominator);
-    } else if (rc == 0) {
-        rc = bang_fail_memory(err);
-    }
-    teardown(&s);
-    bang_arena_release(&arena);
-    return rc;
+    *out = new_numbers(*count);
+    count_outcomes(&s, theory_gmp_alloc(s.terms, 1));
+    expand(&s, *out, denominator);
+    return 0;
 }
+
+/* What is asked, and what comes of it. */
+typedef struct question {
+    const bang_theory_score *score;
+    int64_t classes, numerator, denominator;
+    bang_text text;
+    double value;
+} question;
 
 /* " - 4/81 p^4": the sign stands apart except in front. */
 static void add_term(bang_text *text, const mpq_t coefficient, size_t power)
@@ -325,52 +292,50 @@ static void add_term(bang_text *text, const mpq_t coefficient, size_t power)
         bang_text_add(text, "p");
     else if (power > 1)
         bang_text_add(text, "p^%zu", power);
-    free(digits);
     mpq_clear(size);
 }
 
-int bang_theory_polynomial(char **out, const bang_theory_score *score, int64_t classes,
-                           bang_error *err)
+static int write_polynomial(void *context, bang_error *err)
 {
+    question *q = context;
     mpz_t *coefficients = NULL, denominator;
     size_t count = 0;
     mpz_init(denominator);
-    int rc = polynomial_coefficients(&coefficients, &count, denominator, score, classes, err);
-    bang_text text = {0};
+    int rc = polynomial_coefficients(&coefficients, &count, denominator, q->score, q->classes, err);
     mpq_t term;
     mpq_init(term);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         mpz_set(mpq_numref(term), coefficients[i]);
         mpz_set(mpq_denref(term), denominator);
         mpq_canonicalize(term);
-        add_term(&text, term, i);
+        add_term(&q->text, term, i);
     }
-    if (rc == 0 && text.size == 0)
-        bang_text_add(&text, "0");
-    if (rc == 0 && text.failed)
-        rc = bang_fail_memory(err);
-    mpq_clear(term);
-    mpz_clear(denominator);
-    free_numbers(coefficients, count);
+    if (rc == 0 && q->text.size == 0)
+        bang_text_add(&q->text, "0");
+    return rc == 0 && q->text.failed ? bang_fail_memory(err) : rc;
+}
+
+int bang_theory_polynomial(char **out, const bang_theory_score *score, int64_t classes,
+                           bang_error *err)
+{
+    question q = {.score = score, .classes = classes};
+    int rc = theory_gmp_run(write_polynomial, &q, err);
     if (rc < 0)
-        bang_text_release(&text);
-    *out = text.data;
+        bang_text_release(&q.text);
+    *out = q.text.data;
     return rc;
 }
 
-int bang_theory_exact_rational(double *out, const bang_theory_score *score, int64_t classes,
-                               int64_t numerator, int64_t denominator, bang_error *err)
+static int evaluate(void *context, bang_error *err)
 {
+    question *q = context;
     mpz_t *coefficients = NULL, common;
     size_t count = 0;
-    if (denominator <= 0)
-        return bang_fail(err, BANG_EUSAGE, "denominator %lld: must be positive",
-                         (long long)denominator);
     mpz_init(common);
-    int rc = polynomial_coefficients(&coefficients, &count, common, score, classes, err);
+    int rc = polynomial_coefficients(&coefficients, &count, common, q->score, q->classes, err);
     mpq_t sum, p, term;
     mpq_inits(sum, p, term, NULL);
-    mpq_set_si(p, (long)numerator, (unsigned long)denominator);
+    mpq_set_si(p, (long)q->numerator, (unsigned long)q->denominator);
     mpq_canonicalize(p);
     for (size_t i = count; rc == 0 && i-- > 0;) { /* Horner */
         mpz_set(mpq_numref(term), coefficients[i]);
@@ -382,10 +347,21 @@ int bang_theory_exact_rational(double *out, const bang_theory_score *score, int6
     mpz_set_ui(mpq_denref(term), 1);
     if (rc == 0) {
         mpq_div(sum, sum, term);
-        *out = mpq_get_d(sum);
+        q->value = mpq_get_d(sum);
     }
-    mpq_clears(sum, p, term, NULL);
-    mpz_clear(common);
-    free_numbers(coefficients, count);
+    return rc;
+}
+
+int bang_theory_exact_rational(double *out, const bang_theory_score *score, int64_t classes,
+                               int64_t numerator, int64_t denominator, bang_error *err)
+{
+    question q = {
+        .score = score, .classes = classes, .numerator = numerator, .denominator = denominator};
+    if (denominator <= 0)
+        return bang_fail(err, BANG_EUSAGE, "denominator %lld: must be positive",
+                         (long long)denominator);
+    int rc = theory_gmp_run(evaluate, &q, err);
+    if (rc == 0)
+        *out = q.value;
     return rc;
 }

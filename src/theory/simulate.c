@@ -11,12 +11,14 @@ typedef struct simulation {
     const simulation_plan *plan;
     simulation_scratch *scratch; /* (workers) */
     double *accuracy;            /* (runs, scores) */
+    size_t first, count;         /* the runs of this rank */
     atomic_uint_fast64_t done;
 } simulation;
 
-static int run_one(void *context, size_t run, int worker, bang_error *err)
+static int run_one(void *context, size_t index, int worker, bang_error *err)
 {
     simulation *all = context;
+    size_t run = all->first + index;
     const simulation_plan *plan = all->plan;
     simulation_scratch *scratch = &all->scratch[worker];
     double *accuracy = all->accuracy + run * plan->scores;
@@ -30,7 +32,7 @@ static int run_one(void *context, size_t run, int worker, bang_error *err)
     for (size_t i = 0; i < plan->scores; i++)
         accuracy[i] /= (double)plan->options->test;
     uint64_t done = atomic_fetch_add(&all->done, 1) + 1;
-    bang_progress_step(plan->options->progress, done, (uint64_t)plan->options->runs);
+    bang_progress_step(plan->options->progress, done, all->count);
     return 0;
 }
 
@@ -85,10 +87,16 @@ int bang_simulate(bang_simulation_result *out, const bang_theory_problem *proble
         rc = bang_fail_memory(err);
         goto done;
     }
+    size_t end;
+    bang_ranks_share(&all.first, &end, options->ranks, (size_t)options->runs);
+    all.count = end - all.first;
     for (int w = 0; w < workers && rc == 0; w++)
         rc = bang_simulation_scratch_init(&all.scratch[w], &plan, err);
     if (rc == 0)
-        rc = bang_parallel_for((size_t)options->runs, workers, run_one, &all, options->cancel, err);
+        rc = bang_parallel_for(all.count, workers, run_one, &all, options->cancel, err);
+    if (rc == 0)
+        rc = bang_ranks_gather(options->ranks, all.accuracy, plan.scores * sizeof *all.accuracy,
+                               (size_t)options->runs, err);
     if (rc == 0)
         fill_result(out, &all);
 done:

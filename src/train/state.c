@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bang/base/digest.h"
 #include "bang/base/file.h"
@@ -81,9 +82,9 @@ static void add_difference(bang_text *out, const char *key, const json_t *old, c
 {
     enum { LONG = 40 };
     char *was =
-        old ? json_dumps(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+        old ? bang_json_text(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
     char *is =
-        new ? json_dumps(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
+        new ? bang_json_text(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
     const char *there = old ? was : "not given", *here = new ? is : "not given";
     if (!there || !here)
         out->failed = 1;
@@ -173,11 +174,8 @@ static int check(const train_saver *saver, const bang_checkpoint *file, bang_err
 /* 0, 1 if it is there, or an error. */
 static int is_there(const char *path, bang_error *err)
 {
-    FILE *file = fopen(path, "rb");
-    if (file) {
-        fclose(file);
+    if (access(path, R_OK) == 0)
         return 1;
-    }
     return errno == ENOENT ? 0 : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
 }
 

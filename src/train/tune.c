@@ -336,6 +336,7 @@ static void report(bang_tune_result *result, const tune *run, uint64_t resumed)
         .validation_bad = (size_t)kept->validation_bad,
         .piece = run->piece,
         .threads = run->threads,
+        .sums = run->sums,
         .bytes = run->bytes + run->model->vit.map.count * sizeof(float)};
     for (size_t i = 0; run->bad && i < run->images->count; i++)
         result->bad += run->bad[i];

@@ -27,7 +27,7 @@ enum {
     TUNE_ROWS = 64,           /* of features that go through the head at once */
     TUNE_CHUNK = 8192,        /* parameters that are summed and updated at once, in the cache */
     TUNE_SLICE = 1 << 17,     /* parameters that ranks sum at once, at least ... */
-    TUNE_SLICE_MOST = 1 << 20 /* ... and at most */
+    TUNE_SLICE_MOST = 1 << 19 /* ... and at most */
 };
 
 /* What a step leaves to the next besides weights and moments: doubles only, as they
@@ -120,8 +120,9 @@ typedef struct tune {
 
     /* with several ranks: the gradient in slices, from its end on */
     size_t slice_count;
-    size_t *slice;        /* (slice_count + 1) slice s is [slice[s + 1], slice[s]) */
-    atomic_int *settled;  /* (slice_count) threads for which it is final */
+    size_t *slice;       /* (slice_count + 1) slice s is [slice[s + 1], slice[s]) */
+    atomic_int *settled; /* (slice_count, threads) who of a pair has left it */
+    bang_tune_sums sums;
     int active;           /* threads that have a picture */
     bang_error sum_error; /* of the first sum that could not begin */
 
@@ -158,10 +159,10 @@ int tune_step(tune *run, bang_error *err);
 int tune_sum_prepare(tune *run, bang_error *err);
 void tune_sum_begin(tune *run);
 /* Told by a worker on its last way back, with its tune_thread: parameters from there on are
- * final. Slices that are so for all threads are summed over them, and begin to be over ranks. */
+ * final. Slices that are so for all threads begin to be summed over ranks. */
 void tune_settled(void *thread, size_t from);
-/* All slices that have not begun: for who had no picture, and for the head alone. */
-void tune_sum_rest(tune *run);
+/* All slices at once: for who had no picture, and for the head alone. */
+void tune_sum_all(tune *run);
 /* Waits for them; the gradient of the first thread is then that of the batch. Called in any case,
  * as sums that are under way hold on to it. */
 int tune_sum_end(tune *run, bang_error *err);

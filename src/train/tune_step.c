@@ -190,8 +190,8 @@ static int compute_gradients(tune *run, bang_error *err)
     }
     int cut = atomic_load(&run->cut), rc = 0;
     if (run->slice_count) {
-        if (!cut)
-            tune_sum_rest(run);
+        if (!cut && (run->options.only_head || run->mine == 0))
+            tune_sum_all(run);
         rc = tune_sum_end(run, cut ? NULL : err);
     }
     return cut ? bang_fail(err, BANG_ECANCELLED, "stopped") : rc;

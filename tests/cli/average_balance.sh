@@ -76,6 +76,11 @@ numpy.save("strange/labels.npy", numpy.arange(60) * 7)'
 bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled far -q -o out.safetensors
 bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled strange -q -o again.safetensors
 checkpoint same out.safetensors again.safetensors && echo "labels do not matter"
+mkdir bare bare_id && cp far/images.npy bare && cp id/images.npy bare_id
+bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled bare -q -o again.safetensors
+checkpoint same out.safetensors again.safetensors && echo "nor need there be any"
+bang average a.safetensors b.safetensors --balance confidence --id bare_id -o again.safetensors --json |
+    pick '["warnings"]' '["balance"]["accuracy"]'
 # rules go before what was found
 bang average a.safetensors b.safetensors --balance layer-confidence --id id --rule 'head.*=1' -q -o out.safetensors
 $python - <<'END'

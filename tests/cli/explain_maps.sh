@@ -87,6 +87,39 @@ run explain occlusion --model one.safetensors --model other.safetensors --data p
 run explain occlusion --model one.safetensors photos/cat/0000.png -o m.png
 vit make bare.safetensors image=16 classes=0 seed=5
 run explain gradcam --model bare.safetensors --data photos -o m.png
+run explain rollout --model one.safetensors --model bare.safetensors --data photos -o m.png
+run explain rollout --model bare.safetensors --model one.safetensors --data photos -o m.png
+run explain rollout --model bare.safetensors --group T --data photos -o m.png
 find . -name 'm.*' -o -name '*part*'
 # another grid: maps side by side, not compared
 run explain hirescam --model one.safetensors --model other.safetensors --data photos --count 2 -o two.png | hide
+# a rollout is of no class: no head is needed
+run explain rollout --model bare.safetensors --model bare.safetensors --data photos --count 2 -o bare.csv --html bare.html | hide
+sed -n 2p bare.csv | cut -d, -f1-9
+bang explain rollout --model bare.safetensors --data photos --count 1 -o bare.png --json | hide
+grep -c 'What the models say' bare.html
+
+# arrays without labels: no true class
+mkdir arrays && $python -c 'import numpy as np
+np.save("arrays/images.npy", np.random.default_rng(1).integers(0, 256, (3, 16, 16, 3)).astype("u1"))'
+run explain hirescam --model one.safetensors --data arrays -o a.csv --html a.html | hide
+sed -n 2p a.csv | cut -d, -f1-5
+run explain hirescam --model one.safetensors --data arrays --class label -o m.png
+run explain occlusion --model one.safetensors --data arrays -o m.png
+
+# the page: the command and its choice, who is right, over how many maps a mean is
+text() { $python -c 'import re, sys, html
+print(html.unescape(re.sub("<[^>]*>", " ", open(sys.argv[1]).read())))' "$1" | tr -s ' \n' ' '; }
+bang explain hirescam "$@" --data photos --group FF --class label --count 3 --rows 2 --seed 4 --html 'my page.html' -q
+text 'my page.html' | grep -o "Command bang.*page.html' -q" | head -1
+text 'my page.html' | grep -o 'Pictures [0-9]* of [0-9]* in group FF'
+text 'my page.html' | grep -o '[✓✕] [a-z]*' | sort | uniq -c
+text 'my page.html' | grep -c Overview
+# a head of zeros gives maps of zeros
+$python "$here/../balance_reference.py" scale zero.safetensors one.safetensors 0 head.
+run explain gradcam --model zero.safetensors --model one.safetensors --model zero.safetensors --data photos --count 4 \
+    --html zero.html -o zero.png 2>&1 | hide
+run explain gradcam --model zero.safetensors --data photos --count 4 -q -o zero.png
+text zero.html | grep -o 'mean over .* each)'
+text zero.html | grep -o 'zero one 0 – –'
+find . -name 'm.*' -o -name '*part*'

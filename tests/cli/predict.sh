@@ -56,3 +56,11 @@ mkdir few
 cp shifted/images.npy few
 tr '\11' '\14' <shifted/labels.npy >few/labels.npy
 run predict --model linear.safetensors --data few -o p.npy
+
+# without labels there is no accuracy, and nothing to write them from
+mkdir bare
+cp shifted/images.npy bare
+run predict --model a.safetensors --data bare -o bare.npy
+cmp bare.npy a.npy && echo the same outputs
+run predict --model a.safetensors --data bare -o p.npy --labels y.npy
+run predict --model a.safetensors --data bare

@@ -92,3 +92,9 @@ long -o part.safetensors --log part.jsonl --resume --json | sed 's/.*"resumed_fr
 cmp whole.safetensors part.safetensors && cmp whole.jsonl part.jsonl && echo same after an interrupt
 run train --data train --steps 1 --resume -o part.safetensors | hide
 find . -name '*state*' -o -name '*part*' | sort
+
+# labels are needed
+mkdir bare && cp train/images.npy bare
+run train --data bare --val bare --steps 1 -o x.safetensors
+run train --data train --val bare --steps 1 -o x.safetensors
+run train --arch vit --data bare --steps 1 -o x.safetensors

@@ -5,13 +5,14 @@ set -u
 cd "${BANG_SOURCE:-$(dirname "$0")/../..}" || exit 1
 command -v shellcheck >/dev/null || { echo "shellcheck is not installed"; exit 77; }
 failed=0
-for script in $(find tests -name '*.sh' | sort) tools/* .ci/run; do
+for script in $(find tests -name '*.sh' | sort) tools/* packaging/make-deb packaging/debian/*.p* .ci/run \
+    examples/slurm/*.sbatch; do
     case $(head -n 1 "$script") in
     '#!'*python*) ;;
-    '#!'*) shellcheck "$script" || failed=1 ;;
+    '#!'*) shellcheck -x "$script" || failed=1 ;;
     *) case $script in
         *.sh) shellcheck -s sh "$script" || failed=1 ;;
-        *completion) shellcheck -s bash "$script" || failed=1 ;;
+        *.bash-completion) shellcheck -s bash "$script" || failed=1 ;;
         esac ;;
     esac
 done

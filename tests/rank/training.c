@@ -3,11 +3,11 @@
  *
  * Alone and together differ by the order of sums. A sum of n floats of one size in another order
  * differs by some sqrt(n) 2^-24 of its size; the gradients here are sums over some ten pictures
- * of a few tokens, so a step differs by some 1e-7 of itself, and twenty steps whose rate is far from
- * where training diverges make some 1e-6 of that (measured: up to 2e-6). A wrong share, scale
+ * of a few tokens, so a step differs by some 1e-7 of itself, and twenty steps whose rate is far
+ * from where training diverges make some 1e-6 of that (measured: up to 2e-6). A wrong share, scale
  * or partner shows in the first digits. So losses, norms and weights may differ by 2e-5 of
  * what is larger, themselves or 1. Outputs of predictions are the same bits. */
-#include "tune_cases.h"
+#include "../tune_cases.h"
 
 #include "bang/base/file.h"
 #include "bang/base/rank.h"
@@ -136,17 +136,18 @@ static void test_recipes(void)
     drop_scene(&s);
 }
 
-/* Several slices, and slices in several parts, while 1 to 3 threads go back. */
+/* Several slices, and slices in several parts, while 1 to 5 threads go back. */
 static void test_slices(void)
 {
     scene s = make_scene();
     s.options.train.steps = 4;
     s.options.train.clip_norm = 1;
+    s.options.train.batch = PICTURES - 2;
     s.config.heads = 4;
     s.config.width = 128;
     s.config.hidden = 512;
     s.config.depth = 4;
-    for (s.options.threads = 1; s.options.threads <= 3; s.options.threads++)
+    for (s.options.threads = 1; s.options.threads <= 5; s.options.threads++)
         compare(&s);
     s.options.threads = 2;
     s.options.recompute = 1;

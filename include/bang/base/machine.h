@@ -11,4 +11,7 @@
 /* The processor's name as the system has it, or "unknown". */
 void bang_machine_processor(char *out, size_t size);
 
+/* Cores that the machine has, whichever of them this process may use. */
+int bang_machine_cores(void);
+
 #endif

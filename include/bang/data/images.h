@@ -12,7 +12,7 @@
  *                of torchvision's ImageFolder. Links are followed, names with a dot at their
  *                front passed over, class folders without pictures refused
  *     DIR        of pictures and no folders: pictures without labels
- *     DIR        with images.npy and labels.npy, as bang_dataset
+ *     DIR        with images.npy and, unless labels are not known, labels.npy, as bang_dataset
  *     FILE.csv   by RFC 4180, with a header: "path" (or image, file, filename), relative to
  *                the CSV's folder, and "label" (or class; without it labels are not known):
  *                all whole numbers, or names, then classes are the names sorted. All files

@@ -8,7 +8,9 @@
  * A map is drawn on the picture in grey, smooth between its cells, from dark blue (0) by way of
  * violet and orange to a light yellow, each lighter than the one before; the scale is the map's
  * own: up to its largest value, or, where it is as fine as the picture, up to what 99 of 100
- * values lie below. Small pictures are enlarged, large ones reduced by whole factors.
+ * values lie below; that each has its own stands beside the scale. A map that is zero has no
+ * colour: the picture in pale grey. Small pictures are enlarged, large ones reduced by whole
+ * factors.
  */
 #ifndef BANG_EXPLAIN_OVERLAY_H
 #define BANG_EXPLAIN_OVERLAY_H
@@ -19,7 +21,7 @@ typedef struct bang_overlay_tile {
     const uint8_t *picture; /* (size, size, channels) */
     const double *map;      /* (side, side), or NULL: the picture as it is */
     size_t side;
-    const char *caption; /* under it, or NULL; two lines if it holds a line break */
+    const char *caption; /* under it, or NULL; with line breaks, as many lines */
 } bang_overlay_tile;
 
 typedef struct bang_overlay_sheet {

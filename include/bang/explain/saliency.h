@@ -45,15 +45,15 @@ typedef enum bang_saliency_kind {
 
 typedef struct bang_saliency bang_saliency;
 
-/* vit, which has a head, is borrowed and must outlive it. The caller closes it. Belongs to one
- * thread. */
+/* vit is borrowed and must outlive it; without a head it has rollouts, all other maps are zero.
+ * The caller closes it. Belongs to one thread. */
 int bang_saliency_open(bang_saliency **out, const bang_vit *vit, bang_error *err);
 /* NULL is allowed. */
 void bang_saliency_close(bang_saliency *maps);
 /* Edge of the square map: patches of an edge, or pixels for input gradients. */
 size_t bang_saliency_side(const bang_saliency *maps, bang_saliency_kind kind);
 /* pixels (channels, image, image) normalised; out (side, side), not scaled. which: the logit;
- * SIZE_MAX: the largest one. Returns the class that was explained. */
+ * SIZE_MAX: the largest one. Returns the class that was explained, SIZE_MAX without a head. */
 size_t bang_saliency_map(double *out, bang_saliency *maps, bang_saliency_kind kind,
                          const float *pixels, size_t which);
 /* (classes) of the last picture; valid until the next. */
@@ -75,7 +75,8 @@ typedef struct bang_saliency_run {
 } bang_saliency_run;
 
 /* maps (count, side, side) if cells is 0, else their means over (count, cells, cells);
- * explained (count) and logits (count, classes), either may be NULL. */
+ * explained (count) and logits (count, classes), either may be NULL. Refuses a network without a
+ * head, but for rollouts. */
 int bang_saliency_maps(double *maps, size_t *explained, float *logits, size_t cells,
                        const bang_saliency_run *run, bang_error *err);
 

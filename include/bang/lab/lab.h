@@ -10,6 +10,7 @@
 
 #include "bang/base/json.h"
 #include "bang/base/progress.h"
+#include "bang/base/rank.h"
 #include "bang/base/thread.h"
 #include "bang/data/color.h"
 #include "bang/theory/theory.h"
@@ -51,13 +52,17 @@ typedef struct bang_lab_options {
     int threads;                   /* 0: all */
     const bang_progress *progress; /* may be NULL */
     bang_cancel *cancel;           /* may be NULL */
+    bang_ranks *ranks;             /* that share the work; rank 0 alone has results */
     /* of the experiments on coloured digits */
     bang_color_protocol protocol;
     size_t seeds, models; /* 0: what the scale has */
+    /* Told what long work is at, "pre-training, seeds 1-2 of 2", while nothing else reports; may be
+     * NULL. */
+    void (*phase)(const bang_progress *progress, const char *what);
 } bang_lab_options;
 #define BANG_LAB_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        NULL, 0, 0, 1, 0, NULL, NULL, BANG_COLOR_DEFAULT, 0, 0                                     \
+        NULL, 0, 0, 1, 0, NULL, NULL, NULL, BANG_COLOR_DEFAULT, 0, 0, NULL                         \
     }
 
 typedef struct bang_lab_experiment {

@@ -25,8 +25,11 @@ int bang_figure_has_numbers(const json_t *entry);
  * of a table that stands under a group is called "group: column". */
 int bang_figure_csv(bang_text *out, const json_t *entry, bang_error *err);
 
-/* Appends the name of the file for the index-th (from 0) entry with numbers of the record under
- * that key: "simulation/1-1", 1 -> "simulation-1-1-2.csv", the first without a number. */
-void bang_figure_file(bang_text *out, const char *key, size_t index);
+/* The names of the files for the entries of a record's "show", null for those without numbers;
+ * NULL: out of memory. A name is the key, "theory/f-curve" -> "theory-f-curve.csv", and where the
+ * record has several entries with numbers the words of the title, "lab/curve" ->
+ * "lab-curve_accuracy-on-the-curve.csv", numbered from the second on where they are the same.
+ * The caller releases the array. */
+json_t *bang_figure_files(const json_t *record);
 
 #endif

@@ -18,6 +18,7 @@
 #define BANG_THEORY_SIMULATE_H
 
 #include "bang/base/progress.h"
+#include "bang/base/rank.h"
 #include "bang/theory/theory.h"
 
 typedef enum bang_simulation_fit {
@@ -43,10 +44,12 @@ typedef struct bang_simulation_options {
     int threads;                   /* 0: all */
     const bang_progress *progress; /* may be NULL */
     bang_cancel *cancel;           /* may be NULL */
+    bang_ranks *ranks;             /* that share the runs; the result is the same on all */
 } bang_simulation_options;
 #define BANG_SIMULATION_OPTIONS_INIT                                                               \
     {                                                                                              \
-        1000, 20000, 10000, BANG_FIT_MEAN, BANG_DRAW_ENVIRONMENT, 0, 0, 1e-3, 1, 0, NULL, NULL     \
+        1000, 20000, 10000, BANG_FIT_MEAN, BANG_DRAW_ENVIRONMENT, 0, 0, 1e-3, 1, 0, NULL, NULL,    \
+            NULL                                                                                   \
     }
 
 /* Mean accuracy over runs and its standard error (sd / sqrt(runs); NaN for one

@@ -64,6 +64,12 @@ typedef struct bang_tune_options {
         .train = BANG_TRAIN_OPTIONS_INIT, .feed = {.transform = BANG_TRANSFORM_INIT }              \
     }
 
+/* What ranks told each other of gradients, in all steps of a run; zeros for one rank. */
+typedef struct bang_tune_sums {
+    uint64_t count, bytes; /* messages, and numbers in them */
+    double waited;         /* seconds for the sums, when there was nothing left to compute */
+} bang_tune_sums;
+
 typedef struct bang_tune_result {
     double loss;     /* mean over the pictures of the last epoch or what there was of it */
     double accuracy; /* on the validation set at the end (of what is kept); NaN without */
@@ -74,8 +80,9 @@ typedef struct bang_tune_result {
     size_t bad;            /* pictures left out of the training */
     size_t validation_bad; /* and of the validation */
     size_t piece;          /* pictures a thread takes at once at most */
-    int threads;           /* that shared the work */
-    size_t bytes;          /* of memory: parameters, gradients, moments, activations */
+    int threads;           /* that shared the work, of this rank */
+    bang_tune_sums sums;
+    size_t bytes; /* of memory: parameters, gradients, moments, activations */
 } bang_tune_result;
 
 /* Trains in place; labels of both sets are below the number of the model's outputs.

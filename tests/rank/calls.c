@@ -1,4 +1,4 @@
-/* Ranks at work, started by mpirun: ranks CASE. Says on rank 0 what went wrong, or nothing. */
+/* Ranks at work, started by mpirun: calls CASE ... Says what went wrong, or nothing. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void on_signal(int number)
 }
 
 /* A stage holds 1 Mi floats: these counts are below, at, and beyond one, and beyond several. */
-static const size_t counts[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, (5 << 20) + 7};
+static const size_t counts[] = {0, 1, 1000, 1 << 20, (1 << 20) + 1, (2 << 20) + 7};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
 static float value_of(int r, size_t i)
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
         rc = run(argv[i], &err);
     rc = bang_ranks_finish(ranks, rc < 0 ? &err : NULL, &err);
     if (rc < 0 && bang_ranks_speaks(ranks))
-        fprintf(stderr, "ranks: %s (%d of %d says so)\n", err.message, rank, count);
+        fprintf(stderr, "calls: %s (%d of %d says so)\n", err.message, rank, count);
     int status = rc == 0 ? 0 : rc == BANG_ECANCELLED ? 130 : 1;
     bang_ranks_close(ranks, NULL, &err);
     return status;

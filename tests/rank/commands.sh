@@ -1,0 +1,95 @@
+#!/bin/sh
+# Commands under mpirun: the same bytes for any number of ranks, one voice, one status.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+PATH=$BANG_BUILD:$PATH
+export PATH
+failed=0
+
+fail() {
+    echo "$*"
+    [ ! -s err ] || cat err
+    failed=1
+}
+
+ranks() { # COUNT COMMAND ...: as ranks, messages to err
+    count=$1
+    shift
+    timeout 250 "$here/mpirun" "$count" "$@" 2>err
+}
+
+# what a command says on standard error, without what mpirun adds to it
+says() { # WHAT LINE ...
+    what=$1
+    shift
+    printf '%s\n' "$@" >wanted
+    grep '^bang' err >said
+    cmp -s wanted said || fail "$what: said other things than: $*"
+}
+
+bang simulate --example 1-2 --runs 10 --json >one
+for count in 1 2 4; do
+    ranks $count bang simulate --example 1-2 --runs 10 --json >many || fail "simulate: exit $?"
+    cmp one many || fail "simulate: $count ranks"
+done
+# fewer runs than ranks
+bang simulate --example 1-2 --runs 2 >one
+ranks 4 bang simulate --example 1-2 --runs 2 >many || fail "simulate: exit $?"
+cmp one many || fail "simulate: two runs, four ranks"
+
+ranks 3 bang simulate --runs many >many
+[ $? -eq 2 ] || fail "usage: another status than 2"
+[ ! -s many ] || fail "usage: something on standard output"
+bang simulate --runs many 2>one
+grep '^bang' err | cmp -s one - || fail "usage: other problems than alone"
+
+# commands that one process does
+bang --version >one
+ranks 2 bang --version >many || fail "--version: exit $?"
+cmp one many || fail "--version"
+bang theory -p .9 --model 1,5 >one
+ranks 2 bang theory -p .9 --model 1,5 >many || fail "theory: exit $?"
+cmp one many || fail "theory"
+says theory 'bang theory: note: works in one process: the other 1 wait for it'
+ranks 2 bang inspect nowhere -q >many
+[ $? -eq 1 ] || fail "inspect: another status than 1"
+says inspect 'bang inspect: nowhere: No such file or directory'
+
+# a run of experiments, whole, and one that loses a rank and goes on with another number of them
+# shellcheck source=/dev/null
+. "$here/../cli/digits.inc"
+set -- bang reproduce multicolor-average two-layer --seeds 5 --models 1
+"$@" --threads 1 -o alone --quiet || fail "reproduce: exit $?"
+for count in 2 4; do
+    ranks $count "$@" -o many-$count --quiet || fail "reproduce: exit $?"
+    cmp alone/results.jsonl many-$count/results.jsonl || fail "reproduce: $count ranks"
+    cmp alone/report.html many-$count/report.html || fail "reproduce: $count ranks, report"
+done
+
+lose() { # RANK HOW_MANY COMMAND ...: RANK is killed when the first record is there
+    victim=$1 others=$2
+    shift 2
+    rm -rf lost process-*
+    # Every rank says which process it is; $$ is for it to see.
+    # shellcheck disable=SC2016
+    ranks 3 sh -c 'echo $$ >process-$OMPI_COMM_WORLD_RANK; exec "$@"' - \
+        "$@" -o lost --quiet >many &
+    launcher=$!
+    until [ -s lost/results.jsonl ] || ! kill -0 $launcher 2>/dev/null; do sleep .05; done
+    kill -9 "$(cat "process-$victim")"
+    wait $launcher
+    code=$?
+    [ $code -eq 137 ] || fail "rank $victim was killed: exit $code"
+    grep -q "^bang reproduce: rank $victim has ended in the middle of the work: " err &&
+        [ "$(grep -c '^bang reproduce: .*: go on with --resume$' err)" -eq 1 ] ||
+        fail "rank $victim was killed: nobody says so"
+    ranks "$others" "$@" -o lost --resume --quiet >many || fail "resumed: exit $?"
+    cmp alone/results.jsonl lost/results.jsonl || fail "rank $victim was killed: resumed with $others"
+    [ "$(find lost -name '.*' -type f)" = '' ] || fail "rank $victim was killed: files left over"
+}
+lose 2 2 "$@"
+lose 0 4 "$@"
+exit $failed
