@@ -72,4 +72,4 @@ clean:
 	rm -rf build
 
 format:
-	@find src include tests -name '*.[ch]' -exec clang-format -i {} +
+	@find src include tests examples -name '*.[ch]' -exec clang-format -i {} +

@@ -88,16 +88,15 @@ install(FILES ${bang_tool}/bang.zsh-completion RENAME _bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB bang_examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*)
-install(FILES ${bang_examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
-# Where Debian's python3 looks below /usr/local.
+# Where Debian's python3 looks, below /usr for packages and below /usr/local.
 set(BANG_PYTHONDIR "" CACHE STRING "Where bang.py goes, below the prefix (empty: by Debian's python3)")
 set(bang_python ${BANG_PYTHONDIR})
 if(NOT bang_python)
   execute_process(COMMAND /usr/bin/python3 -c "import sys; print('lib/python%d.%d' % sys.version_info[:2])"
     OUTPUT_VARIABLE bang_python OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  if(NOT bang_python)
+  if(NOT bang_python OR CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set(bang_python lib/python3)
   endif()
   string(APPEND bang_python /dist-packages)

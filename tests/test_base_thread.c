@@ -278,6 +278,19 @@ static void test_progress_durations(void **state)
     }
 }
 
+/* Time left is told once it is no guess. */
+static void test_progress_tells(void **state)
+{
+    (void)state;
+    assert_false(bang_progress_tells(0, 100, 60));
+    assert_false(bang_progress_tells(0, 0, 60));
+    assert_false(bang_progress_tells(19, 1000, 5));
+    assert_false(bang_progress_tells(500, 1000, .5));
+    assert_false(bang_progress_tells(4, 1000, 60));
+    assert_true(bang_progress_tells(20, 1000, 1));
+    assert_true(bang_progress_tells(5, 1000, 20));
+}
+
 static void test_progress_fits(void **state)
 {
     (void)state;
@@ -322,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_progress_lines),
         cmocka_unit_test(test_progress_durations),
         cmocka_unit_test(test_progress_fits),
+        cmocka_unit_test(test_progress_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

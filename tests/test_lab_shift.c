@@ -30,6 +30,16 @@ static void watch(void *context, uint64_t done, uint64_t total)
         atomic_store(&s->cancel.raised, 1);
 }
 
+/* What the last run said it was at. */
+static char phases[400];
+
+static void note_phase(const bang_progress *progress, const char *what)
+{
+    (void)progress;
+    size_t used = strlen(phases);
+    snprintf(phases + used, sizeof phases - used, "%s\n", what);
+}
+
 /* Made once: they are looked at only. */
 static bang_mnist digits;
 
@@ -44,6 +54,8 @@ static int run_plan(const shift_plan *plan, const char *folder, int threads, int
     options.resume = resume;
     options.progress = &progress;
     options.cancel = &s.cancel;
+    options.phase = note_phase;
+    phases[0] = '\0';
     json_t *result = json_object();
     int rc = shift_run_lab(result, plan, &digits, &options, err);
     if (rc == 0) /* the bar has told the truth */
@@ -99,6 +111,8 @@ static int setup(void **state)
     whole = strdup(in_folder(*state, "whole"));
     make_digits(&digits);
     run(whole, 1, 0);
+    assert_string_equal(phases, "pre-training, seeds 1-2 of 2\nfine-tuning, seeds 1-2 of 2\n"
+                                "measuring, seeds 1-2 of 2\n");
     return 0;
 }
 

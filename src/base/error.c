@@ -1,8 +1,11 @@
 #include "bang/base/error.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/os.h"
 
 int bang_fail(bang_error *err, int code, const char *format, ...)
 {
@@ -22,7 +25,26 @@ int bang_fail(bang_error *err, int code, const char *format, ...)
     return code;
 }
 
+static atomic_int watched, refused;
+
+void bang_memory_watch(void)
+{
+    bang_json_watch();
+    atomic_store(&watched, 1);
+}
+
+void bang_memory_refuse(void)
+{
+    atomic_store(&refused, 1);
+}
+
+int bang_memory_refused(void)
+{
+    return atomic_load(&watched) && atomic_load(&refused);
+}
+
 int bang_fail_memory(bang_error *err)
 {
+    bang_memory_refuse();
     return bang_fail(err, BANG_EMEMORY, "out of memory: try a smaller case or fewer threads");
 }

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bang/base/json.h"
 #include "base/os.h"
 
 enum {
@@ -40,8 +39,10 @@ char *bang_path_join(const char *folder, const char *name)
     size_t length = strlen(folder), rest = strlen(name) + 1;
     int slash = length > 0 && folder[length - 1] != '/';
     char *path = malloc(length + (size_t)slash + rest);
-    if (!path)
+    if (!path) {
+        bang_memory_refuse();
         return NULL;
+    }
     memcpy(path, folder, length);
     if (slash)
         path[length] = '/';
@@ -251,7 +252,7 @@ int bang_file_settle(bang_file *file, bang_error *err)
 
 int bang_file_commit(bang_file *file, bang_error *err)
 {
-    int code = bang_json_starved() ? bang_fail_memory(err) : bang_file_settle(file, err);
+    int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
     if (code == 0 && file->part && rename(file->part, file->target) < 0)
         code =
             bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));

@@ -74,7 +74,9 @@ static int remove_entry(int folder, const char *name, int attempts, bang_error *
 /* Empties a folder that is open; the descriptor is used up. */
 static int remove_content(int descriptor, const char *name, bang_error *err)
 {
-    DIR *folder = fdopendir(descriptor);
+    DIR *folder = NULL;
+    for (int i = 0; !folder && i < ATTEMPTS; i++) /* what is left would be in the way */
+        folder = fdopendir(descriptor);
     if (!folder) {
         int why = errno;
         close(descriptor);

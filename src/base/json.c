@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "bang/base/text.h"
+#include "base/os.h"
 
 json_t *bang_json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
-
-static atomic_int starved;
 
 /* Debian's jansson aborts when it finds no memory in the middle of a string that it reads, so
  * what a value needs to come to its end is kept for that case. */
@@ -24,7 +23,7 @@ static void *allocate(size_t size)
     void *memory = malloc(size);
     if (memory)
         return memory;
-    atomic_store(&starved, 1);
+    bang_memory_refuse();
     size_t step = _Alignof(max_align_t), need = size / step * step + step;
     if (size > sizeof reserve)
         return NULL;
@@ -43,15 +42,10 @@ void bang_json_watch(void)
     json_set_alloc_funcs(allocate, release);
 }
 
-int bang_json_starved(void)
-{
-    return atomic_load(&starved);
-}
-
 char *bang_json_text(const json_t *value, size_t flags)
 {
-    char *text = bang_json_starved() ? NULL : json_dumps(value, flags);
-    if (!text || !bang_json_starved())
+    char *text = bang_memory_refused() ? NULL : json_dumps(value, flags);
+    if (!text || !bang_memory_refused())
         return text;
     release(text); /* it may be of the reserve, and what it tells may lack something */
     return NULL;

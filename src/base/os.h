@@ -18,4 +18,7 @@ int bang_os_sync(int descriptor);
 /* The name of a file that was made or renamed to disk. */
 int bang_os_sync_folder_of(const char *path);
 
+/* Has jansson take its memory through json.c. */
+void bang_json_watch(void);
+
 #endif

@@ -139,3 +139,9 @@ void bang_progress_render_bytes(char *out, size_t size, const char *label, uint6
 {
     render(out, size, label, 1, done, total, seconds, width);
 }
+
+int bang_progress_tells(uint64_t done, uint64_t total, double seconds)
+{
+    double share = total ? (double)done / (double)total : 0;
+    return (share >= .02 && seconds >= 1) || (share >= .005 && seconds >= 20);
+}

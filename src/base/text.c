@@ -24,6 +24,7 @@ static int reserve(bang_text *text, size_t more)
         capacity *= 2;
     char *data = realloc(text->data, capacity);
     if (!data) {
+        bang_memory_refuse();
         text->failed = 1;
         return -1;
     }

@@ -58,8 +58,10 @@ json_t *bang_utf8_json(const char *s)
     if (!s)
         return json_null();
     char *copy = strdup(s);
-    if (!copy)
+    if (!copy) {
+        bang_memory_refuse();
         return NULL;
+    }
     bang_utf8_mend(copy);
     json_t *out = json_string(copy);
     free(copy);

@@ -125,8 +125,11 @@ typedef struct cli_bar {
     int active;
     int bytes;     /* what is counted: the bar shows MB and GB/s */
     uint64_t from; /* done before it began, by a run that this one goes on with */
+    char text[96]; /* the label that cli_bar_say gave it */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
+/* Another label from now on; not while other threads report. */
+void cli_bar_say(cli_bar *bar, const char *what);
 void cli_bar_finish(cli_bar *bar);
 
 /* Columns of standard output; 80 where it is no terminal. */
@@ -149,6 +152,9 @@ size_t cli_characters(const char *s);
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
+/* From the start: until there is something to stop or to clear up, SIGINT ends the process with
+ * a word and the status of an interruption. */
+void cli_catch(void);
 /* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
 bang_cancel *cli_cancel(void);
 

@@ -21,7 +21,8 @@ static const char summary[] =
     "are as many folders as outputs, the output of its place in the order of names; there is no\n"
     "accuracy where some names say otherwise. With --map (see bang data map) outputs become the\n"
     "scores of the map's classes before anything else is done with them. Labels are numbered as\n"
-    "the columns of the output.";
+    "the columns of the output.\n"
+    "Under mpirun all ranks share the data; rank 0 writes the same bytes as one process.";
 
 static const char example[] =
     "  bang predict --model model.safetensors --data multicolor:split=test,p=0.8 -o logits.npy\n"

@@ -13,13 +13,16 @@ static const char summary[] =
     "The state is kept in OUT.state every few minutes and when the run is interrupted; --resume\n"
     "goes on from there and ends with the same bytes as a run that was not stopped; where a\n"
     "ViT of the same options and data is finished, it does nothing. --seed names the first\n"
-    "weights, the order of the data and all that is changed at random.";
+    "weights, the order of the data and all that is changed at random.\n"
+    "Under mpirun all ranks share every batch: --batch is that of all together, so their number\n"
+    "changes nothing but the order of sums, and may be another one with --resume.";
 
 static const char example[] =
     "  bang train --data multicolor --val multicolor:split=test --epochs 5 -o model.safetensors\n"
     "  bang train --arch vit --data mnist --val mnist:split=test --epochs 5 -o vit.safetensors\n"
     "  bang train --init clip.safetensors --head head.safetensors --data imagenet/train --val\n"
-    "    imagenet/val --augment crop --batch 512 --label-smoothing 0.1 -o tuned.safetensors\n";
+    "    imagenet/val --augment crop --batch 512 --label-smoothing 0.1 -o tuned.safetensors\n"
+    "  mpirun -n 4 bang train --arch vit --data photos --epochs 5 -o vit.safetensors\n";
 
 static int train(int argc, char **argv, train_request *r)
 {
@@ -36,7 +39,7 @@ static int train(int argc, char **argv, train_request *r)
         {"loss", 0, "NAME", "cross-entropy or mse (cross-entropy)", cli_read_text, &r->loss},
         {"epochs", 0, "E", "passes over the data (10)", cli_read_whole, &r->epochs},
         {"steps", 0, "N", "batches, instead of --epochs", cli_read_whole, &r->steps},
-        {"batch", 0, "B", "rows in a batch (100; pictures 64)", cli_read_whole, &r->batch},
+        {"batch", 0, "B", "rows in a batch, of all ranks (100; pictures 64)", cli_read_whole, &r->batch},
         {"lr", 0, "X", "learning rate (0.001; fine-tuning a whole ViT 3e-5)", cli_read_real,
          &o->rate},
         {"optimizer", 0, "NAME", "adamw, adam or sgd (adamw)", cli_read_text, &r->optimizer},

@@ -110,7 +110,7 @@ static int print_made(const cli *c, const request *r, size_t count, const bang_m
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = bang_path_join(r->output, files[i]);
-        json_array_append_new(list, json_string(path ? path : files[i]));
+        json_array_append_new(list, json_string(path));
         free(path);
     }
     json_t *out = json_pack("{ss sI}", "name", c->operands[0], "count", (json_int_t)count);

@@ -116,7 +116,7 @@ static json_t *sheet_of(const explain_result *result, bang_error *err)
 
 static json_t *predictions_of(const explain_result *result)
 {
-    static const char *const names[] = {"predicts", "", "confidence, %"};
+    static const char *const names[] = {"predicts", "right", "confidence, %"};
     enum { EACH = sizeof names / sizeof *names };
     json_t *columns = json_pack("[ss]", "picture", "label"), *rows = json_array(),
            *decimals = json_pack("[nn]"), *groups = json_pack("[[si]]", "", 2);
@@ -138,8 +138,8 @@ static json_t *predictions_of(const explain_result *result)
             explain_class(class, sizeof class, result, (int64_t)e->predicted[i]);
             json_array_append_new(row, json_string(class));
             int right = explain_is_right(result, m, i);
-            json_array_append_new(row, right < 0 ? json_null()
-                                                 : json_string(right ? "✓ right" : "✕ wrong"));
+            json_array_append_new(row,
+                                  right < 0 ? json_null() : json_string(right ? "✓ yes" : "✕ no"));
             json_array_append_new(row, bang_json_number(100 * e->confidence[i]));
         }
         json_array_append_new(rows, explain_rows(row, 2 + EACH * result->model_count));

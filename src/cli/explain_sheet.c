@@ -53,7 +53,7 @@ static void map_caption(char out[CAPTION], const explain_result *result, size_t 
         snprintf(prediction, sizeof prediction, "%.0f %% %s", 100 * e->confidence[i], class);
     if (r->kind != BANG_ROLLOUT && e->explained[i] != e->predicted[i]) {
         explain_class(class, sizeof class, result, (int64_t)e->explained[i]);
-        snprintf(of, sizeof of, "of %s", class);
+        snprintf(of, sizeof of, "map of %s", class);
     }
     const char *lines[] = {prediction, word, mark, of},
                *before[] = {"", "\n", *word ? ", " : "\n", "\n"};

@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 {
     /* A limit on the size of files is then an error of writing like any other. */
     signal(SIGXFSZ, SIG_IGN);
-    bang_json_watch();
+    bang_memory_watch();
+    cli_catch();
     const size_t command = argc > 1 ? find(argv[1]) : command_count;
     const int shared = command < command_count && commands[command].shared;
     int status = cli_ranks_open(shared);

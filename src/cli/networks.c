@@ -104,6 +104,7 @@ void check_output(cli *c, const char *option, const char *path)
     bang_file *file;
     if (bang_ranks_rank(c->ranks) > 0) /* it is rank 0 that writes */
         return;
+    cli_cancel(); /* from now on there may be something to clear up */
     if (bang_file_begin(&file, path, &err) == 0) {
         bang_file_discard(file);
         return;

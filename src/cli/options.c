@@ -31,7 +31,7 @@ void cli_refuse(void)
 
 int cli_final_status(int status)
 {
-    int lacking = starved || bang_json_starved();
+    int lacking = starved || bang_memory_refused();
     if (status == CLI_DONE && lacking)
         fprintf(stderr, "bang: out of memory: what was printed may lack something\n");
     if (status == CLI_USAGE && refused)

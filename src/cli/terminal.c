@@ -20,6 +20,21 @@ static void on_signal(int number)
         _exit(CLI_INTERRUPTED);
 }
 
+static void on_early_signal(int number)
+{
+    static const char text[] = "bang: interrupted\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(CLI_INTERRUPTED);
+}
+
+void cli_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_early_signal}, old;
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGINT, &action, NULL);
+}
+
 bang_cancel *cli_cancel(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -126,7 +141,10 @@ static void draw(void *context, uint64_t done, uint64_t total)
         int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
         char line[512];
         double seconds = now - bar->begin;
-        if (done > bar->from) /* as if all had gone at the pace of what was done since */
+        if (!bang_progress_tells(done > bar->from ? done - bar->from : 0,
+                                 total > bar->from ? total - bar->from : 0, seconds))
+            seconds = 0; /* neither pace nor time left yet */
+        else if (done > bar->from) /* as if all had gone at the pace of what was done since */
             seconds *= (double)done / (double)(done - bar->from);
         if (bar->bytes)
             bang_progress_render_bytes(line, sizeof line, bar->label, done, total, seconds,
@@ -151,6 +169,12 @@ void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
     *bar = (cli_bar){.progress = {draw, bar}, .label = label, .begin = cli_seconds()};
     bar->last = bar->begin;
     bar->active = !c->quiet && can_erase();
+}
+
+void cli_bar_say(cli_bar *bar, const char *what)
+{
+    snprintf(bar->text, sizeof bar->text, "%s", what);
+    bar->label = bar->text;
 }
 
 void cli_bar_finish(cli_bar *bar)

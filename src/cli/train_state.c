@@ -8,6 +8,7 @@
 int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err)
 {
     *out = NULL;
+    cli_cancel(); /* so that it is given back */
     /* no state: the output is no regular file; of several ranks the first alone writes */
     if (!r->state || bang_ranks_rank(c->ranks) > 0)
         return 0;

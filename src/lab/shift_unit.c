@@ -162,6 +162,21 @@ void shift_seed_release(shift_seed *seed)
     json_decref(seed->record);
 }
 
+/* What the wave is at, for a person. */
+static void say(const shift_run *run, const char *what, const size_t *units)
+{
+    char text[80];
+    size_t first = units[0] + 1, last = units[run->count - 1] + 1;
+    if (!run->options->phase)
+        return;
+    if (first == last)
+        snprintf(text, sizeof text, "%s, seed %zu of %zu", what, first, run->plan->seeds);
+    else
+        snprintf(text, sizeof text, "%s, seeds %zu-%zu of %zu", what, first, last,
+                 run->plan->seeds);
+    run->options->phase(run->options->progress, text);
+}
+
 /* Seeds units[0 .. count-1] from beginning to end. */
 static int run_wave(shift_run *run, const size_t *units, size_t count, bang_error *err)
 {
@@ -177,10 +192,13 @@ static int run_wave(shift_run *run, const size_t *units, size_t count, bang_erro
         run->seeds[i].unit = units[i];
         atomic_store(&run->seeds[i].left, plan->method_count + TASKS);
     }
+    say(run, "pre-training", units);
     int rc = bang_parallel_for(count, threads, prepare_seed, run, cancel, err);
+    say(run, "fine-tuning", units);
     if (rc == 0)
         rc = bang_parallel_for(count * plan->method_count + grid, threads, train_task, run, cancel,
                                err);
+    say(run, "measuring", units);
     if (rc == 0)
         rc = bang_parallel_for(count * (plan->method_count + TASKS), threads, measure_task, run,
                                cancel, err);

@@ -75,8 +75,8 @@ static int join(search *s, block_draft *draft, size_t group, double filled)
     }
     if (draft->size == draft->capacity) {
         uint32_t *grown = realloc(draft->column, 2 * draft->capacity * sizeof *grown);
-        if (!grown)
-            return 0; /* the column stays outside, which is right too */
+        if (!grown) /* outside it would be right too, but not to the bit */
+            return -1;
         draft->column = grown;
         draft->capacity *= 2;
     }
@@ -150,9 +150,11 @@ enum { DRAFTS_TRIED = 4, DRAFTS_MAX = 4000 };
 static int join_some(search *s, size_t group, double filled)
 {
     for (size_t d = 0; d < s->draft_count; d++)
-        if ((d < DRAFTS_TRIED || d + DRAFTS_TRIED >= s->draft_count) &&
-            join(s, &s->drafts[d], group, filled))
-            return 1;
+        if (d < DRAFTS_TRIED || d + DRAFTS_TRIED >= s->draft_count) {
+            int joined = join(s, &s->drafts[d], group, filled);
+            if (joined)
+                return joined;
+        }
     return 0;
 }
 
@@ -164,8 +166,9 @@ static int draft_bundle(search *s, const uint32_t *group, size_t count)
         double filled;
         if (!code_column(s, &l, s->bits + j * s->rows, &filled) || filled < LEAST_FILLED)
             continue;
-        if (!join_some(s, group[j], filled) && s->draft_count < DRAFTS_MAX &&
-            start_draft(s, &l, group[j], filled) < 0)
+        int joined = join_some(s, group[j], filled);
+        if (joined < 0 ||
+            (!joined && s->draft_count < DRAFTS_MAX && start_draft(s, &l, group[j], filled) < 0))
             return -1;
     }
     return 0;

@@ -27,7 +27,7 @@ enum {
     TUNE_ROWS = 64,           /* of features that go through the head at once */
     TUNE_CHUNK = 8192,        /* parameters that are summed and updated at once, in the cache */
     TUNE_SLICE = 1 << 17,     /* parameters that ranks sum at once, at least ... */
-    TUNE_SLICE_MOST = 1 << 20 /* ... and at most */
+    TUNE_SLICE_MOST = 1 << 19 /* ... and at most */
 };
 
 /* What a step leaves to the next besides weights and moments: doubles only, as they

@@ -2,7 +2,8 @@
  * says:
  *   FAULT_SITES=FILE   writes the numbers of allocations, from 1, whose chain of callers is a
  *                      new one: who fails each of these has seen every place that allocates
- *   FAULT_ALLOC=N      allocation N fails, with FAULT_ONWARD all from there on
+ *   FAULT_ALLOC=N      allocation N fails, with FAULT_ONWARD all from there on; FAULT_TRACE=1
+ *                      tells who asked for it
  *   FAULT_EINTR=N      of calls that read, write, open, lock and sync each N-th is interrupted,
  *                      and each N+1-th read or write does half of what it could
  *   FAULT_STORM=US     a signal every so many microseconds, with a handler that interrupts calls
@@ -44,7 +45,7 @@ enum { SITES_MOST = 1 << 16, DEPTH = 40 };
 
 static atomic_int armed;
 static atomic_long allocations;
-static long fail_at, onward;
+static long fail_at, onward, trace;
 static const char *sites_path;
 static uint64_t sites[SITES_MOST]; /* a hash table of chains of callers; 0: free */
 static int sites_file = -1;
@@ -106,6 +107,12 @@ static int is_refused(void)
         inside = 0;
     }
     int refused = fail_at && (number == fail_at || (onward && number > fail_at));
+    if (refused && trace) {
+        void *frames[DEPTH];
+        inside = 1;
+        backtrace_symbols_fd(frames, backtrace(frames, DEPTH), 2);
+        inside = 0;
+    }
     if (refused)
         errno = ENOMEM;
     return refused;
@@ -310,6 +317,7 @@ static int counted_main(int argc, char **argv, char **environment)
     void *frames[2];
     fail_at = setting("FAULT_ALLOC");
     onward = setting("FAULT_ONWARD");
+    trace = setting("FAULT_TRACE");
     interrupt_every = setting("FAULT_EINTR");
     shrink_path = getenv("FAULT_SHRINK");
     shrink_after = getenv("FAULT_AFTER") ? setting("FAULT_AFTER") : 1;

@@ -5,7 +5,8 @@ set -u
 cd "${BANG_SOURCE:-$(dirname "$0")/../..}" || exit 1
 command -v shellcheck >/dev/null || { echo "shellcheck is not installed"; exit 77; }
 failed=0
-for script in $(find tests -name '*.sh' | sort) tools/* packaging/make-deb packaging/debian/*.p* .ci/run; do
+for script in $(find tests -name '*.sh' | sort) tools/* packaging/make-deb packaging/debian/*.p* .ci/run \
+    examples/slurm/*.sbatch; do
     case $(head -n 1 "$script") in
     '#!'*python*) ;;
     '#!'*) shellcheck -x "$script" || failed=1 ;;

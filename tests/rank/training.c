@@ -7,7 +7,7 @@
  * from where training diverges make some 1e-6 of that (measured: up to 2e-6). A wrong share, scale
  * or partner shows in the first digits. So losses, norms and weights may differ by 2e-5 of
  * what is larger, themselves or 1. Outputs of predictions are the same bits. */
-#include "tune_cases.h"
+#include "../tune_cases.h"
 
 #include "bang/base/file.h"
 #include "bang/base/rank.h"

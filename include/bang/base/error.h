@@ -37,4 +37,14 @@ int bang_fail(bang_error *err, int code, const char *format, ...) BANG_PRINTF(3,
 /* The common case: out of memory. Returns BANG_EMEMORY. */
 int bang_fail_memory(bang_error *err);
 
+/* Texts and JSON values are built by many small calls, and one that finds no memory leaves a
+ * value without a part. A program that ends when memory is out calls bang_memory_watch first:
+ * jansson's memory then goes through this library, and once an allocation was refused
+ * bang_memory_refused is 1, no JSON becomes text and no file is committed. So nothing that is
+ * kept lacks a part. Where nobody watches, each caller sees to that itself. */
+void bang_memory_watch(void);
+int bang_memory_refused(void);
+/* For who does without some memory although a result depends on it. */
+void bang_memory_refuse(void);
+
 #endif

@@ -20,12 +20,4 @@ char *bang_json_text(const json_t *value, size_t flags);
 /* Reads a whole text; duplicate keys are an error. *out is a new reference. */
 int bang_json_parse(json_t **out, const char *text, size_t size, bang_error *err);
 
-/* Values are built by many small calls, and one that finds no memory leaves a value without a
- * part. A program that ends when memory is out calls bang_json_watch first: jansson's memory
- * then goes through this library, and once any of it was refused bang_json_starved is 1,
- * bang_json_line gives NULL and no file is committed (bang_file_commit). So what is printed
- * or kept is never a value that lacks something. */
-void bang_json_watch(void);
-int bang_json_starved(void);
-
 #endif

@@ -29,4 +29,8 @@ void bang_progress_render(char *out, size_t size, const char *label, uint64_t do
 void bang_progress_render_bytes(char *out, size_t size, const char *label, uint64_t done,
                                 uint64_t total, double seconds, int width);
 
+/* 0 while so little is done that time left would be a guess, which frightens: 2 % and a second, or
+ * 0.5 % and 20 seconds, are enough. */
+int bang_progress_tells(uint64_t done, uint64_t total, double seconds);
+
 #endif
