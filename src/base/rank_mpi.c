@@ -202,11 +202,12 @@ int bang_ranks_speaks(const bang_ranks *ranks)
  * nothing to share. */
 int bang_ranks_threads(const bang_ranks *ranks)
 {
-    int cores = bang_threads_available(), sharing = 0;
+    int cores = bang_threads_available(), sharing = 1;
     if (!ranks)
         return cores;
     const ranks_peer *own = &ranks->peers[ranks->rank];
     for (int r = 0; r < ranks->count; r++)
-        sharing += ranks->peers[r].machine == own->machine && ranks->peers[r].cores == own->cores;
+        sharing += r != ranks->rank && ranks->peers[r].machine == own->machine &&
+                   ranks->peers[r].cores == own->cores;
     return cores > sharing ? cores / sharing : 1;
 }

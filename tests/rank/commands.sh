@@ -40,10 +40,10 @@ bang simulate --example 1-2 --runs 2 >one
 ranks 4 bang simulate --example 1-2 --runs 2 >many || fail "simulate: exit $?"
 cmp one many || fail "simulate: two runs, four ranks"
 
-ranks 3 bang simulate --runs many >many
+ranks 3 bang simulate --runs some >many
 [ $? -eq 2 ] || fail "usage: another status than 2"
 [ ! -s many ] || fail "usage: something on standard output"
-bang simulate --runs many 2>one
+bang simulate --runs some 2>one
 grep '^bang' err | cmp -s one - || fail "usage: other problems than alone"
 
 # commands that one process does
@@ -64,9 +64,9 @@ says inspect 'bang inspect: nowhere: No such file or directory'
 set -- bang reproduce multicolor-average two-layer --seeds 5 --models 1
 "$@" --threads 1 -o alone --quiet || fail "reproduce: exit $?"
 for count in 2 4; do
-    ranks $count "$@" -o many-$count --quiet || fail "reproduce: exit $?"
-    cmp alone/results.jsonl many-$count/results.jsonl || fail "reproduce: $count ranks"
-    cmp alone/report.html many-$count/report.html || fail "reproduce: $count ranks, report"
+    ranks $count "$@" -o many-"$count" --quiet || fail "reproduce: exit $?"
+    cmp alone/results.jsonl many-"$count"/results.jsonl || fail "reproduce: $count ranks"
+    cmp alone/report.html many-"$count"/report.html || fail "reproduce: $count ranks, report"
 done
 
 lose() { # RANK HOW_MANY COMMAND ...: RANK is killed when the first record is there
@@ -83,9 +83,10 @@ lose() { # RANK HOW_MANY COMMAND ...: RANK is killed when the first record is th
     wait $launcher
     code=$?
     [ $code -eq 137 ] || fail "rank $victim was killed: exit $code"
-    grep -q "^bang reproduce: rank $victim has ended in the middle of the work: " err &&
-        [ "$(grep -c '^bang reproduce: .*: go on with --resume$' err)" -eq 1 ] ||
+    grep -q "^bang reproduce: rank $victim has ended in the middle of the work: " err ||
         fail "rank $victim was killed: nobody says so"
+    [ "$(grep -c '^bang reproduce: .*: go on with --resume$' err)" -eq 1 ] ||
+        fail "rank $victim was killed: nobody says how to go on"
     ranks "$others" "$@" -o lost --resume --quiet >many || fail "resumed: exit $?"
     cmp alone/results.jsonl lost/results.jsonl || fail "rank $victim was killed: resumed with $others"
     [ "$(find lost -name '.*' -type f)" = '' ] || fail "rank $victim was killed: files left over"
