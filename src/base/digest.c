@@ -17,6 +17,7 @@ static int begin(EVP_MD_CTX **out, bang_error *err)
         return bang_fail_memory(err);
     if (EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1) {
         EVP_MD_CTX_free(context);
+        bang_memory_refuse(); /* most likely, and nothing is known without it */
         return bang_fail(err, BANG_EIO, "SHA-256: not in this OpenSSL: check its installation");
     }
     *out = context;

@@ -13,6 +13,7 @@
 #ifndef BANG_CLI_H
 #define BANG_CLI_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -123,12 +124,13 @@ typedef struct cli_bar {
     const char *label;
     double begin, last;
     int active;
-    int bytes;     /* what is counted: the bar shows MB and GB/s */
-    uint64_t from; /* done before it began, by a run that this one goes on with */
-    char text[96]; /* the label that cli_bar_say gave it */
+    int bytes;        /* what is counted: the bar shows MB and GB/s */
+    uint64_t from;    /* done before it began, by a run that this one goes on with */
+    char text[2][96]; /* labels that cli_bar_say gave it, in turn: one may be drawn meanwhile */
+    atomic_int said;  /* which of them, from 1 on; 0: label */
 } cli_bar;
 void cli_bar_start(cli_bar *bar, const cli *c, const char *label);
-/* Another label from now on; not while other threads report. */
+/* Another label from now on. */
 void cli_bar_say(cli_bar *bar, const char *what);
 void cli_bar_finish(cli_bar *bar);
 

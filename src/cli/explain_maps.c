@@ -69,6 +69,8 @@ static void name_model(char out[64], const char *path)
     const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
     char *stem = dot && dot > base ? strndup(base, (size_t)(dot - base)) : NULL;
+    if (dot && dot > base && !stem)
+        bang_memory_refuse(); /* the whole name would do, but is not the same picture */
     bang_utf8_clip(out, 64, stem ? stem : base);
     free(stem);
 }

@@ -140,17 +140,18 @@ static void draw(void *context, uint64_t done, uint64_t total)
         struct winsize size = {0};
         int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
         char line[512];
+        int said = atomic_load(&bar->said);
+        const char *label = said ? bar->text[said - 1] : bar->label;
         double seconds = now - bar->begin;
         if (!bang_progress_tells(done > bar->from ? done - bar->from : 0,
                                  total > bar->from ? total - bar->from : 0, seconds))
-            seconds = 0; /* neither pace nor time left yet */
+            seconds = 0;           /* neither pace nor time left yet */
         else if (done > bar->from) /* as if all had gone at the pace of what was done since */
             seconds *= (double)done / (double)(done - bar->from);
         if (bar->bytes)
-            bang_progress_render_bytes(line, sizeof line, bar->label, done, total, seconds,
-                                       width - 1);
+            bang_progress_render_bytes(line, sizeof line, label, done, total, seconds, width - 1);
         else
-            bang_progress_render(line, sizeof line, bar->label, done, total, seconds, width - 1);
+            bang_progress_render(line, sizeof line, label, done, total, seconds, width - 1);
         fprintf(stderr, "\r%s\033[K", line);
         bar->last = now;
     }
@@ -173,8 +174,9 @@ void cli_bar_start(cli_bar *bar, const cli *c, const char *label)
 
 void cli_bar_say(cli_bar *bar, const char *what)
 {
-    snprintf(bar->text, sizeof bar->text, "%s", what);
-    bar->label = bar->text;
+    int next = atomic_load(&bar->said) == 1 ? 2 : 1;
+    snprintf(bar->text[next - 1], sizeof bar->text[0], "%s", what);
+    atomic_store(&bar->said, next);
 }
 
 void cli_bar_finish(cli_bar *bar)

@@ -171,9 +171,11 @@ static void say(const shift_run *run, const char *what, const size_t *units)
         return;
     if (first == last)
         snprintf(text, sizeof text, "%s, seed %zu of %zu", what, first, run->plan->seeds);
-    else
+    else if (last - first + 1 == run->count)
         snprintf(text, sizeof text, "%s, seeds %zu-%zu of %zu", what, first, last,
                  run->plan->seeds);
+    else /* some are another's, or were there */
+        snprintf(text, sizeof text, "%s, %zu of %zu seeds", what, run->count, run->plan->seeds);
     run->options->phase(run->options->progress, text);
 }
 

@@ -1,8 +1,8 @@
 #include "theory/gmp_run.h"
 
 #include <gmp.h>
-#include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +75,19 @@ static void release(void *old, size_t size)
     free(b);
 }
 
+/* Once in the life of a process, and done before any thread goes on. */
 static void install(void)
 {
+    static atomic_int state; /* 1 while it is done, then 2 */
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&state, &none, 1)) {
+        while (atomic_load(&state) != 2)
+            continue;
+        return;
+    }
     mp_get_memory_functions(&other_allocate, &other_reallocate, &other_free);
     mp_set_memory_functions(allocate, reallocate, release);
+    atomic_store(&state, 2);
 }
 
 void *theory_gmp_alloc(size_t count, size_t size)
@@ -91,8 +100,7 @@ void *theory_gmp_alloc(size_t count, size_t size)
 
 int theory_gmp_run(int (*work)(void *context, bang_error *err), void *context, bang_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
+    install();
     run.all.ring.before = run.all.ring.after = &run.all;
     run.active = 1;
     int rc;

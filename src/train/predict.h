@@ -63,7 +63,7 @@ struct bang_predictor {
 
 /* For several ranks; the caller releases predictor->whole. */
 int predict_round_init(bang_predictor *predictor, bang_error *err);
-void predict_round_release(predict_round *round);
+void predict_round_release(predict_round *whole);
 /* Every rank has computed its share of the next many pictures. */
 int predict_round_gather(bang_predicted *out, bang_predictor *predictor, size_t many,
                          bang_error *err);

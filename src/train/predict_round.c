@@ -20,18 +20,18 @@ int predict_round_init(bang_predictor *p, bang_error *err)
     return w->missing && w->index && w->labels && w->told ? 0 : bang_fail_memory(err);
 }
 
-void predict_round_release(predict_round *w)
+void predict_round_release(predict_round *whole)
 {
-    if (!w)
+    if (!whole)
         return;
-    for (size_t i = 0; i < w->bad_count; i++)
-        free(w->bad[i]);
-    free(w->bad);
-    free(w->missing);
-    free(w->index);
-    free(w->labels);
-    free(w->told);
-    free(w);
+    for (size_t i = 0; i < whole->bad_count; i++)
+        free(whole->bad[i]);
+    free(whole->bad);
+    free(whole->missing);
+    free(whole->index);
+    free(whole->labels);
+    free(whole->told);
+    free(whole);
 }
 
 static void hear(void *context, const char *message)

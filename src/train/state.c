@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bang/base/digest.h"
 #include "bang/base/file.h"
@@ -174,8 +173,11 @@ static int check(const train_saver *saver, const bang_checkpoint *file, bang_err
 /* 0, 1 if it is there, or an error. */
 static int is_there(const char *path, bang_error *err)
 {
-    if (access(path, R_OK) == 0)
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        fclose(file);
         return 1;
+    }
     return errno == ENOENT ? 0 : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
 }
 

@@ -48,22 +48,37 @@ static int run_ranks(cost *out, char *output, size_t size, int ranks, const char
     return run(out, output, size, all);
 }
 
+/* The next numbers of a text, behind the word that they follow; how many there are, at most most.
+ */
+static int read_numbers(double *out, int most, const char *text)
+{
+    int count = 0;
+    char *end = NULL;
+    for (; count < most; count++, text = end) {
+        out[count] = strtod(text, &end);
+        if (end == text)
+            break;
+    }
+    return count;
+}
+
 static int measure_sums(void)
 {
     char output[4096];
     cost spent;
-    unsigned long long bytes;
-    double alone, carried;
-    int used;
+    double line_of[3]; /* bytes, seconds alone, seconds under way */
     const char *const line[] = {bench.self, "--worker", "sums", NULL};
     if (run_ranks(&spent, output, sizeof output, 2, line) < 0)
         return -1;
     printf("a sum over 2 ranks of this machine\n");
     printf("  %12s %14s %14s %10s\n", "bytes", "alone us", "under way us", "GB/s");
-    for (const char *at = output;
-         sscanf(at, "sum %llu %lf %lf\n%n", &bytes, &alone, &carried, &used) == 3; at += used)
-        printf("  %12llu %14.1f %14.1f %10.3f\n", bytes, alone * 1e6, carried * 1e6,
-               (double)bytes / fmin(alone, carried) / 1e9);
+    for (const char *at = strstr(output, "sum "); at; at = strstr(at, "sum ")) {
+        at += strlen("sum ");
+        if (read_numbers(line_of, 3, at) < 3)
+            return -1;
+        printf("  %12.0f %14.1f %14.1f %10.3f\n", line_of[0], line_of[1] * 1e6, line_of[2] * 1e6,
+               line_of[0] / fmin(line_of[1], line_of[2]) / 1e9);
+    }
     return 0;
 }
 
@@ -111,16 +126,17 @@ typedef struct training {
 static int train(training *best, const char *name, const char *batch, int ranks)
 {
     char output[4096];
-    training t;
+    double told[6];
     cost spent;
     const char *const line[] = {bench.self, "--worker", "vit", name, batch, "4", NULL};
     if (run_ranks(&spent, output, sizeof output, ranks, line) < 0)
         return -1;
-    if (sscanf(output, "vit %lf %lf %lf %lf %lf %lf", &t.step, &t.messages, &t.bytes, &t.waited,
-               &t.alone, &t.numbers) != 6) {
+    const char *said = strstr(output, "vit ");
+    if (!said || read_numbers(told, 6, said + strlen("vit ")) < 6) {
         fprintf(stderr, "%s: says: %s\n", name, output);
         return -1;
     }
+    training t = {told[0], told[1], told[2], told[3], told[4], told[5]};
     if (t.step < best->step)
         *best = t;
     return 0;

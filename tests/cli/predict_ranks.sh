@@ -10,7 +10,7 @@ same() { # ARGUMENT...: as one process, and as several ranks
     echo "exit $?"
     [ -e o.npy ] && mv o.npy o1 && mv l.npy l1
     for n in $numbers; do
-        "$here/../rank/mpirun" $n bang predict "$@" -o o.npy --labels l.npy >n.out 2>n.all
+        "$here/../rank/mpirun" "$n" bang predict "$@" -o o.npy --labels l.npy >n.out 2>n.all
         sed '/^-----/,/^-----/d' n.all >n.err # what mpirun says itself
         cmp n.out 1.out && cmp n.err 1.err && echo "$n ranks: the same words"
         if [ -e o.npy ]; then

@@ -22,7 +22,9 @@ models
 bang reproduce theory -o in/run -q || exit 1
 bang data make multicolor --count 60 -p 0.5 -o in/set -q || exit 1
 
-# NAME LINE: what writes, each with something old in its place. A path P is in/P.
+in_full() { echo "$1" | sed "s:IN/:$work/in/:g"; }
+
+# NAME LINE: what writes, each with something old in its place.
 cat >lines <<'END'
 average bang average IN/a.safetensors IN/b.safetensors -o out.safetensors -q
 shards bang average IN/a.safetensors IN/b.safetensors -o model/ --shard-size 0.002M -q
@@ -56,8 +58,9 @@ as_before() { # NAME WHERE
 
 mkdir old
 while read -r name line; do
+    line=$(in_full "$line")
     mkdir "old/$name"
-    (cd "old/$name" && $(echo "$line" | sed "s:IN/:$work/in/:g") >../../said 2>../../why) || wrong "$name"
+    (cd "old/$name" && $line >../../said 2>../../why) || wrong "$name"
 done <lines
 [ $failed -eq 0 ] || exit 1
 
@@ -69,19 +72,21 @@ ways=0
 if [ "$(id -u)" -eq 0 ] && mount_small 1M; then
     # A disk with the old output on it and a page of room: each line needs more.
     while read -r name line; do
+        line=$(in_full "$line")
         cp -a "old/$name/." small/
         [ "$name" = reproduce ] && rm -rf small/run && mkdir small/run
         free=$(df -Pk small | awk 'NR == 2 { print $4 }')
         head -c $(((free - 4) * 1024)) /dev/zero >small/filler
-        refuse "$name on a full disk" small 'No space left on device\|are free' $(echo "$line" | sed "s:IN/:$work/in/:g")
+        refuse "$name on a full disk" small 'No space left on device\|are free' $line
         [ "$name" = reproduce ] || as_before "$name" small
         find small -mindepth 1 -delete
     done <lines
     # Nothing may be written at all.
     while read -r name line; do
+        line=$(in_full "$line")
         cp -a "old/$name/." small/
         mount -o remount,ro small
-        refuse "$name on a read-only disk" small 'Read-only file system' $(echo "$line" | sed "s:IN/:$work/in/:g")
+        refuse "$name on a read-only disk" small 'Read-only file system' $line
         as_before "$name" small
         mount -o remount,rw small
         find small -mindepth 1 -delete
@@ -94,10 +99,11 @@ fi
 
 # A limit on the size of a file, everywhere.
 while read -r name line; do
+    line=$(in_full "$line")
     rm -rf out && cp -a "old/$name" out
     case $name in reproduce) rm -rf out/run && mkdir out/run ;; esac
     printf 'ulimit -f 1; exec "$@"\n' >limit
-    refuse "$name with a limit" out 'File too large' sh "$work/limit" $(echo "$line" | sed "s:IN/:$work/in/:g")
+    refuse "$name with a limit" out 'File too large' sh "$work/limit" $line
     [ "$name" = reproduce ] || as_before "$name" out
 done <lines
 
@@ -105,8 +111,9 @@ done <lines
 # a file without rights.
 mkdir in/folder.safetensors in/folder.npy
 while read -r name words line; do
+    line=$(in_full "$line")
     rm -rf out && mkdir out
-    refuse "$name" out "$words" $(echo "$line" | sed "s:IN/:$work/in/:g")
+    refuse "$name" out "$words" $line
     [ -z "$(ls -A out)" ] || wrong "$name: left something"
 done <<'END'
 a_folder folder bang average IN/a.safetensors IN/folder.safetensors -o out.safetensors -q
@@ -134,10 +141,11 @@ bang convert in/a.safetensors -o in/a.pt -q
 bang convert in/a.safetensors -o in/a.npz -q
 bang predict --model in/a.safetensors --data mnist -o in/logits.npy --labels in/labels.npy -q
 while read -r name file line; do
+    line=$(in_full "$line")
     for after in 1 2 3 4; do
         cp "in/$file" "in/kept" && rm -rf out && mkdir out
         (cd out && "$strike" 9 60000000 env FAULT_SHRINK="$work/in/$file" FAULT_AFTER=$after \
-            LD_PRELOAD="$shim" $(echo "$line" | sed "s:IN/:$work/in/:g")) >said 2>why
+            LD_PRELOAD="$shim" $line) >said 2>why
         code=$?
         case $code in
         0) ;; # all was read before
@@ -162,9 +170,10 @@ END
 # Interrupted calls, and calls that do half: the same bytes as ever.
 for how in FAULT_EINTR=2 FAULT_EINTR=3 FAULT_EINTR=7 FAULT_STORM=500; do
     while read -r name line; do
+        line=$(in_full "$line")
         rm -rf out && mkdir out
         (cd out && "$strike" 9 60000000 env $how LD_PRELOAD="$shim" \
-            $(echo "$line" | sed "s:IN/:$work/in/:g")) >said 2>why
+            $line) >said 2>why
         code=$?
         [ $code -eq 0 ] || wrong "$name, $how: exit $code"
         diff -r out "old/$name" >>why || wrong "$name, $how: other files"

@@ -5,7 +5,7 @@
 # and, where something is kept, how to go on; no file is half written, no temporary file and no
 # lock is left; going on ends with the bytes of a run that was not interrupted. A signal that
 # comes before a command has begun or when it is done changes neither.
-# shellcheck disable=SC2086,SC2154 # lines are words; strike comes from common.inc
+# shellcheck disable=SC2012,SC2013,SC2059,SC2086,SC2154 # lines are words; names here are plain
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null

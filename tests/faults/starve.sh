@@ -7,7 +7,7 @@
 # built with sanitizers, never a leak.
 # A place is a chain of callers: what a loop asks for again and again fails once. FAULTS_EVERY=1
 # takes every allocation instead, FAULTS_EVERY=N every N-th; FAULTS_STEP=N every N-th place.
-# shellcheck disable=SC2086,SC2154 # lines are words; shim comes from common.inc
+# shellcheck disable=SC2015,SC2086,SC2154 # lines are words; shim comes from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null

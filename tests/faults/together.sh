@@ -4,7 +4,7 @@
 # What it proves: who comes second is refused with a line that says why (or waits, where the
 # cache is filled, and says so); whoever wins, the output is whole and all its own, and no
 # temporary file and no lock is left; a lock that a killed run left blocks nobody.
-# shellcheck disable=SC2086 # lines are words
+# shellcheck disable=SC2086,SC2154 # lines are words; work comes from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     prepare_folder();
     put("state", data, size);
     bang_train_state how = {.path = place("state"), .resume = 1, .seconds = 1};
-    if (train_saver_init(&saver, &how, train_about(&options), &err) < 0)
+    if (train_saver_init(&saver, &how, NULL, train_about(&options), &err) < 0)
         abort();
     train_saver_add(&saver, "weights", BANG_F32, 4, weights);
     train_saver_add(&saver, "step", BANG_U64, 1, &step);

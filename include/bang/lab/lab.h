@@ -56,8 +56,7 @@ typedef struct bang_lab_options {
     /* of the experiments on coloured digits */
     bang_color_protocol protocol;
     size_t seeds, models; /* 0: what the scale has */
-    /* Told what long work is at, "pre-training, seeds 1-2 of 2", while nothing else reports; may be
-     * NULL. */
+    /* Told what long work is at, "pre-training, seeds 1-2 of 2"; may be NULL. */
     void (*phase)(const bang_progress *progress, const char *what);
 } bang_lab_options;
 #define BANG_LAB_OPTIONS_INIT                                                                      \

@@ -68,7 +68,7 @@
     void bang_network_backward_##suffix(bang_network_##suffix *net, size_t count,                  \
                                         const bang_mixing_##suffix *mixing);                       \
     /* ... and those: all at once for compact rows, from input `from` to `to` for dense ones;      \
-     * count has with it what is behind. */                                                                    \
+     * count has with it what is behind. */                                                        \
     void bang_network_backward_compact_##suffix(bang_network_##suffix *net, const bang_rows *rows, \
                                                 const uint32_t *index, size_t count);              \
     void bang_network_backward_dense_##suffix(bang_network_##suffix *net, real *out, size_t from,  \
