@@ -52,6 +52,15 @@ r = json.load(sys.stdin); print(r["bad_images"], r["batch"], r["options"]["ranks
 bang train --init 1.safetensors --only-head --data more --steps 20 --optimizer sgd --quiet -o h1.safetensors
 ranks 2 train --init 1.safetensors --only-head --data more --steps 20 --optimizer sgd --quiet -o h2.safetensors
 close_to h1.safetensors h2.safetensors
+# ranks with other numbers of threads keep the same best one
+ranks 1 train --init 1.safetensors --only-head --data more --val photos --eval-every 1 --keep best --steps 9 \
+    --on-bad-image skip --batch 5 --threads 1 --quiet -o b.safetensors : -n 1 bang train --init 1.safetensors \
+    --only-head --data more --val photos --eval-every 1 --keep best --steps 9 --on-bad-image skip --batch 5 \
+    --threads 3 --quiet -o b.safetensors
+ls b.safetensors*
+# and what decides which calls follow must be the same on all
+ranks 1 train --init 1.safetensors --data more --steps 2 --quiet -o x.safetensors : \
+    -n 1 bang train --init 1.safetensors --data more --steps 2 --on-bad-image skip --quiet -o x.safetensors
 mkdir arrays && $python -c 'import numpy
 rng = numpy.random.default_rng(1)
 numpy.save("arrays/images.npy", rng.integers(0, 255, (50, 12, 12)).astype("u1"))
