@@ -132,6 +132,8 @@ bang train $vit $steps --mixup 0.2 --log whole.jsonl --quiet -o whole.safetensor
 killed $vit $steps --mixup 0.2
 # shellcheck disable=SC2086
 ranks 3 train $vit $steps --mixup 0.2 --resume -o k.safetensors
+# shellcheck disable=SC2086
+ranks 3 train $vit $steps --mixup 0.2 --resume -o whole.safetensors
 mlp="--data arrays --hidden 20 $steps"
 # shellcheck disable=SC2086
 bang train $mlp --log whole.jsonl --log-every 1 --quiet -o whole.safetensors

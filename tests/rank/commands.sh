@@ -85,6 +85,17 @@ for count in 2 4; do
     cmp alone/report.html many-"$count"/report.html || fail "reproduce: $count ranks, report"
 done
 
+# a rank with other digits than rank 0 would mix its records with the others'
+cp -r digits other-digits
+{ head -c 1000 digits/train-images-idx3-ubyte && printf 'x' && tail -c +1002 digits/train-images-idx3-ubyte; } \
+    >other-digits/train-images-idx3-ubyte
+BANG_CACHE=$work/other-cache bang data get mnist --from other-digits -q || fail "other digits: exit $?"
+ranks 1 "$@" -o mixed --quiet : -n 1 env "BANG_CACHE=$work/other-cache" "$@" -o mixed --quiet >many
+[ $? -eq 2 ] || fail "other digits: another status than 2"
+says "other digits" 'bang reproduce: rank 1: this rank is to do something else than rank 0: mnist: not the same: give all ranks the same options, data and network'
+[ ! -e mixed/results.jsonl ] || grep -q seed mixed/results.jsonl && fail "other digits: there are records"
+
+grep -q '"key": *"multicolor-average"' alone/results.jsonl || fail "no summary of the first experiment"
 # Kills RANK of a run while it is certain to be needed: it is stopped first, and no rank leaves the
 # first experiment before that one's summary is there. Whoever was too late tries again.
 kill_one() { # RANK COMMAND ...: status of the launcher into code
@@ -113,7 +124,7 @@ lose() { # RANK HOW_MANY COMMAND ...: RANK is killed when the first record is th
     victim=$1 others=$2
     shift 2
     kill_one "$victim" "$@"
-    [ $code -eq 137 ] || fail "rank $victim was killed: exit $code"
+    [ "$code" -eq 137 ] || fail "rank $victim was killed: exit $code"
     grep -q "^bang reproduce: rank $victim has ended in the middle of the work: " err ||
         fail "rank $victim was killed: nobody says so"
     [ "$(grep -c '^bang reproduce: .*: go on with --resume$' err)" -eq 1 ] ||
