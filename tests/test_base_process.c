@@ -212,6 +212,20 @@ static void test_cancel_of_a_program_that_does_not_listen(void **state)
     assert_true(took > 1 && took < 10);
 }
 
+/* A child of a rank is none. */
+static void test_ranks_are_not_inherited(void **state)
+{
+    static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE",
+                                        "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
+    (void)state;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        setenv(marks[i], "3", 1);
+    setenv("OMPIC", "stays", 1);
+    check("env | grep -c -e ^OMPI_ -e ^PMI -e ^SLURM_; echo $OMPIC", "0\nstays\n", 0);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        unsetenv(marks[i]);
+}
+
 static void test_cancelled_before_the_start(void **state)
 {
     bang_cancel cancel = {1};
@@ -232,6 +246,7 @@ int main(void)
         CLEAN(test_folder),
         CLEAN(test_program_that_is_not_there),
         CLEAN(test_signals_are_as_at_login),
+        CLEAN(test_ranks_are_not_inherited),
         CLEAN(test_cancel_ends_the_whole_group),
         CLEAN(test_cancel_of_a_program_that_does_not_listen),
         CLEAN(test_cancelled_before_the_start),

@@ -7,6 +7,7 @@
 #ifndef BANG_BANG_H
 #define BANG_BANG_H
 
+#include "bang/base/agree.h"
 #include "bang/base/arena.h"
 #include "bang/base/csv.h"
 #include "bang/base/digest.h"

@@ -121,23 +121,53 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
     return why;
 }
 
+/* What launchers tell a rank about itself. A program that it starts is no rank: if it read that, it
+ * would wait for others, or answer in the rank's place. */
+static int is_of_ranks(const char *variable)
+{
+    static const char *const marks[] = {"OMPI_", "PMIX_", "PMI_",
+                                        "SLURM_PROCID=", "SLURM_STEP_NUM_TASKS="};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(variable, marks[i], strlen(marks[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* The environment without that; free it, not what it points to. */
+static char **own_environment(void)
+{
+    size_t count = 0, kept = 0;
+    while (environ && environ[count])
+        count++;
+    char **out = calloc(count + 1, sizeof *out);
+    for (size_t i = 0; out && i < count; i++)
+        if (!is_of_ranks(environ[i]))
+            out[kept++] = environ[i];
+    return out;
+}
+
 /* 0 or an errno. */
 static int spawn(pid_t *id, const char *folder, const char *const line[], int pipe_end, int errors)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int why = posix_spawn_file_actions_init(&actions);
-    if (why)
+    char **environment = own_environment();
+    int why = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+    if (why) {
+        free(environment);
         return why;
+    }
     why = posix_spawnattr_init(&attributes);
     if (!why) {
         why = prepare(&actions, &attributes, folder, pipe_end, errors);
         /* The prototype lacks a const for historical reasons only. */
         if (!why)
-            why = posix_spawnp(id, line[0], &actions, &attributes, (char *const *)line, environ);
+            why =
+                posix_spawnp(id, line[0], &actions, &attributes, (char *const *)line, environment);
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     return why;
 }
 

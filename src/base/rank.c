@@ -1,21 +1,52 @@
 /* What holds for ranks with and without MPI. */
-#include "bang/base/rank.h"
+#include "base/rank_said.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/text.h"
+
 /* Launchers say so in the environment: Open MPI's mpirun how many there are; those that speak
  * PMIx or PMI (srun, other mpiruns) at least which one this is. */
-int bang_ranks_launched(void)
+static const char *said(void)
 {
     const char *count = getenv("OMPI_COMM_WORLD_SIZE");
     if (!count)
         count = getenv("PMI_SIZE");
     if (!count && getenv("PMIX_RANK"))
         count = getenv("SLURM_STEP_NUM_TASKS");
+    return count;
+}
+
+static int number(const char *text)
+{
+    int64_t value = 0;
+    return text && bang_text_to_int64(&value, text) == 0 && value > 0 && value < INT32_MAX
+               ? (int)value
+               : 0;
+}
+
+int bang_ranks_launched(void)
+{
+    const char *count = said();
     if (count)
         return strcmp(count, "1") != 0;
     return getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
+int ranks_said(void)
+{
+    return number(said());
+}
+
+/* The steps of a job are numbered and counted; a job's script itself is no step that srun
+ * started, and has no count of its tasks. */
+int bang_ranks_apart(int *first)
+{
+    const char *process = getenv("SLURM_PROCID");
+    int count = number(getenv("SLURM_STEP_NUM_TASKS"));
+    *first = process && strcmp(process, "0") == 0;
+    return !process || count < 2 || said() || getenv("PMIX_RANK") || getenv("PMI_RANK") ? 0 : count;
 }
 
 void bang_ranks_share_of(size_t *from, size_t *to, int rank, int ranks, size_t count)

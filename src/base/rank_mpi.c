@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rank_said.h"
+
 /* A set of cores as one number (FNV-1a). */
 static uint64_t digest_cores(void)
 {
@@ -115,6 +117,14 @@ static int join(bang_ranks **out, bang_cancel *cancel, bang_error *err)
     int rank = 0, count = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &count);
+    if (count == 1 && ranks_said() > 1) {
+        MPI_Finalize();
+        return bang_fail(err, BANG_EUSAGE,
+                         "ranks: the launcher started %d processes, but each is alone for this "
+                         "MPI: it is another MPI's launcher: start with Open MPI's mpirun, or with "
+                         "srun --mpi=pmix",
+                         ranks_said());
+    }
     if (count == 1)
         return 0;
     bang_ranks *ranks = create(rank, count, cancel);
@@ -192,10 +202,15 @@ int bang_ranks_count(const bang_ranks *ranks)
 
 int bang_ranks_speaks(const bang_ranks *ranks)
 {
-    for (int r = 0; ranks && r < ranks->rank; r++)
-        if (!ranks->gone[r])
-            return 0;
-    return 1;
+    bang_ranks *known = (bang_ranks *)ranks; /* only its lock changes */
+    int speaks = 1;
+    if (!ranks)
+        return 1;
+    ranks_lock(known);
+    for (int r = 0; speaks && r < ranks->rank; r++)
+        speaks = ranks->gone[r];
+    ranks_unlock(known);
+    return speaks;
 }
 
 /* Ranks that may use the same cores share them; a launcher that gives each its own leaves

@@ -1,6 +1,6 @@
 /* `bang predict` in parts: what is asked for (cmd_predict.c), models and data and
- * whether they fit (predict_load.c, predict_match.c), the work (predict_run.c), and what is
- * said about it (predict_print.c). */
+ * whether they fit (predict_load.c, predict_match.c), what ranks compare (predict_agree.c), the
+ * work (predict_run.c), and what is said about it (predict_print.c). */
 #ifndef BANG_CLI_PREDICT_H
 #define BANG_CLI_PREDICT_H
 
@@ -99,6 +99,8 @@ typedef struct predict_result {
     bang_text bad;    /* a line per picture that was left out */
 } predict_result;
 
+/* Collective; fails on a rank that has other models, data or options than rank 0. */
+int predict_agree(const cli *c, const predict_request *r, bang_error *err);
 /* The work; the caller releases result in any case. */
 int predict_run(predict_result *result, cli *c, predict_request *r, bang_error *err);
 void predict_result_release(predict_result *result);

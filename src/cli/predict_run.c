@@ -265,7 +265,9 @@ int predict_run(predict_result *result, cli *c, predict_request *r, bang_error *
 {
     run a = {.c = c, .r = r, .result = result, .how = {(int)c->threads, cli_cancel(), c->ranks}};
     *result = (predict_result){0};
-    int rc = open_all(&a, err);
+    int rc = predict_agree(c, r, err);
+    if (rc == 0)
+        rc = open_all(&a, err);
     if (rc == 0)
         rc = run_all(&a, err);
     if (rc == 0)

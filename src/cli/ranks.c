@@ -9,16 +9,17 @@ static int sharing, agreed;
 int cli_ranks_open(int shared)
 {
     bang_error err = {0};
+    sharing = shared;
     if (!bang_ranks_launched())
         return CLI_DONE;
     if (bang_ranks_open(&ranks, cli_cancel(), &err) < 0) {
         cli_say("bang: %s\n", err.message);
         return CLI_FAILED;
     }
-    sharing = shared;
     if (bang_ranks_rank(ranks) > 0 && !freopen("/dev/null", "w", stdout)) {
         bang_fail(&err, BANG_EIO, "/dev/null: cannot be opened");
         bang_ranks_close(ranks, &err, &err);
+        ranks = NULL;
         return CLI_FAILED;
     }
     return CLI_DONE;
@@ -38,6 +39,12 @@ void cli_ranks_note(cli *c)
 {
     if (c->ranks && c->threads == 0)
         c->threads = bang_ranks_threads(c->ranks);
+    int first, apart = bang_ranks_apart(&first);
+    if (apart && first && sharing && !c->quiet && !c->help)
+        fprintf(stderr,
+                "bang %s: note: srun started %d processes that do not know of each other: each "
+                "does the whole work: to share it say srun --mpi=pmix\n",
+                c->command, apart);
     if (ranks && !c->ranks && !c->quiet && !c->help)
         fprintf(stderr, "bang %s: note: works in one process: the other %d wait for it\n",
                 c->command, bang_ranks_count(ranks) - 1);

@@ -47,6 +47,10 @@ typedef struct train_request {
 
 /* Reads what was typed, chooses what was not; says through c what is wrong. */
 void train_check(cli *c, train_request *r);
+/* A new transformer for pictures of image pixels, as was asked for; and what is wrong with it. */
+bang_vit_config train_new_config(const train_request *r, size_t image, size_t channels,
+                                 size_t classes);
+void train_check_config(cli *c, const bang_vit_config *config);
 /* Steps and warm-up, once the number of inputs is known. */
 void train_count_steps(cli *c, train_request *r, size_t rows);
 

@@ -169,6 +169,59 @@ static void check_kind(cli *c, const train_request *r)
                         vit ? "perceptrons" : "vision transformers", vit ? "mlp" : "vit");
 }
 
+/* The largest of some usual patches that gives at least 4 x 4; 0: none does. */
+static size_t choose_patch(size_t image)
+{
+    static const size_t usual[] = {16, 14, 8, 7, 4, 3, 2};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (image % usual[i] == 0 && image / usual[i] >= 4)
+            return usual[i];
+    return 0;
+}
+
+bang_vit_config train_new_config(const train_request *r, size_t image, size_t channels,
+                                 size_t classes)
+{
+    const picture_options *p = &r->pictures;
+    bang_vit_config config = {.image = image,
+                              .patch = r->patch ? (size_t)r->patch : choose_patch(image),
+                              .channels = r->channels ? (size_t)r->channels : channels,
+                              .width = r->embedding ? (size_t)r->embedding : 64,
+                              .depth = r->depth ? (size_t)r->depth : 4,
+                              .heads = p->heads ? (size_t)p->heads : 4,
+                              .classes = classes,
+                              .gelu =
+                                  p->hints.gelu >= 0 ? (bang_gelu)p->hints.gelu : BANG_GELU_EXACT,
+                              .epsilon = 1e-6,
+                              .patch_bias = 1};
+    config.hidden = (size_t)lround((isnan(r->mlp_ratio) ? 4 : r->mlp_ratio) * (double)config.width);
+    return config;
+}
+
+void train_check_config(cli *c, const bang_vit_config *config)
+{
+    bang_error why = {0};
+    if (config->patch == 0)
+        cli_problem(c, "--patch: no usual one fits pictures of %zu pixels: say which",
+                    config->image);
+    else if (bang_vit_check(config, &why) < 0)
+        cli_problem(c, "%s", why.message);
+}
+
+/* What sizes that were given, or are chosen without data, say against each other. Where the data
+ * decide how large pictures are, any size will do here that the patches divide. */
+static void check_together(cli *c, const train_request *r)
+{
+    enum { FITS_USUAL = 224 };
+    size_t image = r->pictures.size ? (size_t)r->pictures.size
+                   : r->patch       ? (size_t)r->patch
+                                    : FITS_USUAL;
+    if (r->init)
+        return;
+    bang_vit_config config = train_new_config(r, image, 3, 1);
+    train_check_config(c, &config);
+}
+
 /* Sizes of a new network; one from a file has its own. */
 static void check_sizes(cli *c, const train_request *r)
 {
@@ -227,8 +280,11 @@ static void check_augmentation(cli *c, train_request *r)
 
 static void check_vit(cli *c, train_request *r)
 {
+    size_t before = c->problems.size;
     picture_options_check(c, &r->pictures);
     check_sizes(c, r);
+    if (c->problems.size == before) /* each means something */
+        check_together(c, r);
     check_augmentation(c, r);
     if (r->keep && strcmp(r->keep, "last") != 0 && strcmp(r->keep, "best") != 0)
         cli_problem(c, "--keep %.40s: unknown: choose last or best", r->keep);

@@ -34,40 +34,15 @@ static void data_sizes(size_t *size, size_t *channels, const bang_images *set)
         *size = all->shape[1];
 }
 
-/* The largest of some usual patches that gives at least 4 x 4; 0: none does. */
-static size_t choose_patch(size_t image)
-{
-    static const size_t usual[] = {16, 14, 8, 7, 4, 3, 2};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (image % usual[i] == 0 && image / usual[i] >= 4)
-            return usual[i];
-    return 0;
-}
-
 static int make_new(vit_job *j, bang_error *err)
 {
-    train_request *r = j->r;
+    const train_request *r = j->r;
     const picture_options *p = &r->pictures;
     size_t size, channels;
     data_sizes(&size, &channels, &j->train);
     size = p->size ? (size_t)p->size : size ? size : 224;
-    bang_vit_config config = {.image = size,
-                              .patch = r->patch ? (size_t)r->patch : choose_patch(size),
-                              .channels = r->channels ? (size_t)r->channels : channels,
-                              .width = r->embedding ? (size_t)r->embedding : 64,
-                              .depth = r->depth ? (size_t)r->depth : 4,
-                              .heads = p->heads ? (size_t)p->heads : 4,
-                              .classes = j->train.classes,
-                              .gelu =
-                                  p->hints.gelu >= 0 ? (bang_gelu)p->hints.gelu : BANG_GELU_EXACT,
-                              .epsilon = 1e-6,
-                              .patch_bias = 1};
-    config.hidden = (size_t)lround((isnan(r->mlp_ratio) ? 4 : r->mlp_ratio) * (double)config.width);
-    bang_error why = {0};
-    if (config.patch == 0)
-        cli_problem(j->c, "--patch: no usual one fits pictures of %zu pixels: say which", size);
-    else if (bang_vit_check(&config, &why) < 0)
-        cli_problem(j->c, "%s", why.message);
+    bang_vit_config config = train_new_config(r, size, channels, j->train.classes);
+    train_check_config(j->c, &config);
     if (j->c->problems.size)
         return 0;
     int rc = bang_vit_model_make(&j->model, &config, (uint64_t)j->c->seed, err);

@@ -20,7 +20,8 @@ typedef struct vit_job {
     uint64_t epoch_steps;
     bang_tune_options options;
     bang_tune_result result;
-    char run[BANG_DIGEST_TEXT]; /* of options, data and first weights */
+    char run[BANG_DIGEST_TEXT];  /* of options, data and first weights */
+    char task[BANG_DIGEST_TEXT]; /* the same without threads and ranks */
     double seconds;
     /* while training */
     train_log log;

@@ -106,27 +106,40 @@ static void set_options(vit_job *j)
     j->options.train.state.own_count = VIT_OWN;
 }
 
-/* Where the digest of a run stands in the model that it has made. */
-static const char run_key[] = "bang.run";
+/* Where the digest of a run stands in the model that it has made; and that of what it was to do,
+ * by however many threads and ranks. */
+static const char run_key[] = "bang.run", task_key[] = "bang.task";
 
-/* Is there an output of this run, or of one of several ranks that was to do the same? */
-static int has_output(vit_job *j, bang_error *err)
+static int digest_task(char out[BANG_DIGEST_TEXT], vit_job *j, bang_error *err)
+{
+    bang_tune_options any = j->options;
+    any.threads = BANG_TUNE_ANY_THREADS;
+    return bang_tune_digest(out, &j->model, &j->train, j->validation.count ? &j->validation : NULL,
+                            &any, err);
+}
+
+static int has_string(const json_t *metadata, const char *key, const char *value)
+{
+    const char *found = json_string_value(json_object_get(metadata, key));
+    return found && strcmp(found, value) == 0;
+}
+
+/* Is there an output of this run? Or, where that one or this is of several ranks, of one that was
+ * to do the same? */
+static int has_output(const vit_job *j)
 {
     const train_request *r = j->r;
-    bang_tune_options any = j->options;
-    char other[BANG_DIGEST_TEXT];
     struct stat info;
     bang_checkpoint *file;
     if (!r->resume || stat(r->state, &info) == 0 || stat(r->output, &info) < 0 ||
         !S_ISREG(info.st_mode) || bang_checkpoint_open(&file, r->output, NULL) < 0)
         return 0;
-    any.threads = BANG_TUNE_ANY_THREADS;
-    int rc = bang_tune_digest(other, &j->model, &j->train,
-                              j->validation.count ? &j->validation : NULL, &any, err);
-    const char *run = json_string_value(json_object_get(file->metadata, run_key));
-    int same = run && (strcmp(run, j->run) == 0 || strcmp(run, other) == 0);
+    int several = bang_ranks_count(j->c->ranks) > 1;
+    int same = has_string(file->metadata, run_key, j->run) ||
+               has_string(file->metadata, run_key, j->task) ||
+               (several && has_string(file->metadata, task_key, j->task));
     bang_checkpoint_close(file);
-    return rc < 0 ? rc : same;
+    return same;
 }
 
 int vit_is_finished(vit_job *j, bang_error *err)
@@ -134,8 +147,10 @@ int vit_is_finished(vit_job *j, bang_error *err)
     set_options(j);
     int rc = bang_tune_digest(j->run, &j->model, &j->train,
                               j->validation.count ? &j->validation : NULL, &j->options, err);
-    int same = rc == 0 && j->first ? has_output(j, err) : 0;
-    if (rc == 0 && same >= 0) /* others may not see the files */
+    if (rc == 0)
+        rc = digest_task(j->task, j, err);
+    int same = rc == 0 && j->first ? has_output(j) : 0;
+    if (rc == 0) /* others may not see the files */
         rc = bang_ranks_broadcast(j->c->ranks, &same, sizeof same, err);
     return rc < 0 ? rc : same;
 }
@@ -144,7 +159,8 @@ static int save(vit_job *j, bang_error *err)
 {
     if (!j->model.metadata)
         j->model.metadata = json_object();
-    if (json_object_set_new(j->model.metadata, run_key, json_string(j->run)) < 0)
+    if (json_object_set_new(j->model.metadata, run_key, json_string(j->run)) < 0 ||
+        json_object_set_new(j->model.metadata, task_key, json_string(j->task)) < 0)
         return bang_fail_memory(err);
     return bang_vit_model_save(&j->model, j->r->output, err);
 }

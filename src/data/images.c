@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "bang/base/file.h"
+#include "bang/base/text.h"
 
 void bang_images_release(bang_images *set)
 {
@@ -19,6 +20,30 @@ void bang_images_release(bang_images *set)
     free(set->labels);
     bang_dataset_release(&set->memory);
     *set = (bang_images){0};
+}
+
+int bang_images_digest(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_error *err)
+{
+    bang_text all = {0};
+    int rc = 0;
+    bang_text_add(&all, "%zu pictures", set->count);
+    bang_text_add_bytes(&all, (const char *)set->labels, set->count * sizeof(int64_t));
+    for (size_t i = 0; set->class_names && i < set->classes; i++)
+        bang_text_add(&all, "/%s", set->class_names[i]);
+    for (size_t i = 0; set->paths && i < set->count; i++) {
+        const char *name = strrchr(set->paths[i], '/');
+        bang_text_add(&all, "/%s", name ? name + 1 : set->paths[i]);
+    }
+    if (!set->paths) {
+        const bang_array *pixels = &set->memory.inputs;
+        rc = bang_digest_bytes(out, pixels->data, pixels->count * bang_dtype_size(pixels->dtype),
+                               err);
+        bang_text_add(&all, "/%s", rc < 0 ? "" : out);
+    }
+    if (rc == 0)
+        rc = all.failed ? bang_fail_memory(err) : bang_digest_bytes(out, all.data, all.size, err);
+    bang_text_release(&all);
+    return rc;
 }
 
 int bang_images_add(bang_images_list *list, char *path, int64_t label, bang_error *err)

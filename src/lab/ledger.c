@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/agree.h"
 #include "bang/base/json.h"
 #include "bang/base/rank.h"
 
@@ -39,6 +40,22 @@ static int recall(ledger *l, bang_error *err)
     return rc;
 }
 
+/* The options of a record name the plan and the digests of the data: ranks that have others would
+ * mix their records. */
+static int agree(const ledger *l, bang_error *err)
+{
+    const ledger_units *units = l->units;
+    if (bang_ranks_count(l->options->ranks) == 1)
+        return 0;
+    json_t *about = units->count ? units->settings(units->context, 0) : json_object();
+    int rc =
+        about && json_object_set_new(about, "units", json_integer((json_int_t)units->count)) == 0
+            ? bang_ranks_agree(l->options->ranks, about, err)
+            : bang_fail_memory(err);
+    json_decref(about);
+    return rc;
+}
+
 int ledger_open(ledger **out, const ledger_units *units, const bang_lab_options *options,
                 bang_error *err)
 {
@@ -50,7 +67,7 @@ int ledger_open(ledger **out, const ledger_units *units, const bang_lab_options 
     l->options = options;
     l->result = calloc(units->count + 1, sizeof(json_t *));
     l->there = calloc(units->count + 1, 1);
-    int rc = l->result && l->there ? 0 : bang_fail_memory(err);
+    int rc = l->result && l->there ? agree(l, err) : bang_fail_memory(err);
     if (rc == 0 && is_first(l))
         rc = recall(l, err);
     if (rc == 0)

@@ -277,7 +277,7 @@ static int NAME(keep)(RUN *run, const bang_mlp *shape, bang_error *err)
     int rc = train_about_mlp(&about, shape, run->rows, run->labels, o, run->net.parameters,
                              shape->count * sizeof(REAL), err);
     if (rc == 0)
-        rc = train_agree_about(about, o->ranks, err);
+        rc = train_agree_about(about, &o->state, 0, o->ranks, err);
     if (rc < 0 || !o->state.path) {
         json_decref(about);
         return rc;

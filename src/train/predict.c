@@ -100,6 +100,15 @@ static size_t choose_batch(const bang_predictor *p)
     return batch < most ? batch : most ? most : 1;
 }
 
+/* Ranks may have different numbers of threads, but their shares make one round: rank 0's counts. */
+static int agree_batch(bang_predictor *p, bang_error *err)
+{
+    uint64_t batch = choose_batch(p);
+    int rc = bang_ranks_broadcast(p->options.ranks, &batch, sizeof batch, err);
+    p->batch = (size_t)batch;
+    return rc;
+}
+
 static int make_crew(bang_predictor *p, crew *c, bang_error *err)
 {
     const bang_vit_config *config = &c->config;
@@ -149,7 +158,9 @@ static int prepare(bang_predictor *p, bang_error *err)
         s->source = find_source(p, &config);
         s->crew = find_crew(p, &config);
     }
-    p->batch = choose_batch(p);
+    rc = agree_batch(p, err);
+    if (rc < 0)
+        return rc;
     p->round = p->batch * (size_t)bang_ranks_count(p->options.ranks);
     p->index = hold(p, p->batch, sizeof *p->index);
     rc = p->index ? 0 : bang_fail_memory(err);

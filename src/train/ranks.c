@@ -3,37 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bang/base/agree.h"
 #include "bang/base/digest.h"
-#include "train/state.h"
 
-int train_agree_about(const json_t *about, bang_ranks *ranks, bang_error *err)
+int train_agree_about(const json_t *about, const bang_train_state *state, int skip_bad,
+                      bang_ranks *ranks, bang_error *err)
 {
     if (bang_ranks_count(ranks) == 1)
         return 0;
-    char *text = bang_json_line(about);
-    uint64_t size = text ? strlen(text) + 1 : 0;
-    int rc = text ? bang_ranks_broadcast(ranks, &size, sizeof size, err) : bang_fail_memory(err);
-    char *first = rc == 0 ? malloc((size_t)size) : NULL;
-    if (rc == 0 && !first)
-        rc = bang_fail_memory(err);
-    if (rc == 0 && bang_ranks_rank(ranks) == 0)
-        memcpy(first, text, (size_t)size);
-    if (rc == 0)
-        rc = bang_ranks_broadcast(ranks, first, (size_t)size, err);
-    if (rc == 0) {
-        bang_text differences = {0};
-        rc = train_about_compare(&differences, about, first);
-        if (rc < 0 || differences.failed)
-            rc = bang_fail_memory(err);
-        else if (differences.size)
-            rc = bang_fail(err, BANG_EUSAGE,
-                           "rank %d: is to do something else than rank 0: %.600s: give all ranks "
-                           "the same options, data and network",
-                           bang_ranks_rank(ranks), differences.data + 2);
-        bang_text_release(&differences);
-    }
-    free(first);
-    free(text);
+    json_t *all = json_copy((json_t *)about);
+    int failed = !all || json_object_set_new(all, "state", json_boolean(state->path != NULL)) < 0 ||
+                 json_object_set_new(all, "resume", json_boolean(state->resume)) < 0 ||
+                 json_object_set_new(all, "skip bad pictures", json_boolean(skip_bad)) < 0;
+    if (all)
+        json_object_del(all, "threads"); /* machines may have other numbers of cores */
+    int rc = failed ? bang_fail_memory(err) : bang_ranks_agree(ranks, all, err);
+    json_decref(all);
     return rc;
 }
 

@@ -6,9 +6,12 @@
 #include "bang/base/json.h"
 #include "bang/base/rank.h"
 #include "bang/data/feed.h"
+#include "bang/train/train.h"
 
-/* Fails on a rank that was to do something else than rank 0, naming what differs. */
-int train_agree_about(const json_t *about, bang_ranks *ranks, bang_error *err);
+/* Fails on a rank that was to do something else than rank 0, naming what differs: of about, but
+ * for the number of threads, and of what decides which calls follow. */
+int train_agree_about(const json_t *about, const bang_train_state *state, int skip_bad,
+                      bang_ranks *ranks, bang_error *err);
 /* Fails on all ranks unless they hold the same bytes; what, "the weights", is for the message. */
 int train_agree_bytes(const void *data, size_t size, const char *what, bang_ranks *ranks,
                       bang_error *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bang/base/agree.h"
 #include "bang/base/digest.h"
 #include "bang/base/file.h"
 #include "bang/base/text.h"
@@ -76,53 +77,26 @@ void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, siz
     saver->items[saver->count++].data = data;
 }
 
-/* "batch: 64 there, 32 now"; of what is long only that it differs. */
-static void add_difference(bang_text *out, const char *key, const json_t *old, const json_t *new)
-{
-    enum { LONG = 40 };
-    char *was =
-        old ? bang_json_text(old, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
-    char *is =
-        new ? bang_json_text(new, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(8)) : NULL;
-    const char *there = old ? was : "not given", *here = new ? is : "not given";
-    if (!there || !here)
-        out->failed = 1;
-    else if (strlen(there) > LONG || strlen(here) > LONG)
-        bang_text_add(out, "; %s: not the same", key);
-    else
-        bang_text_add(out, "; %s: %s there, %s now", key, there, here);
-    free(was);
-    free(is);
-}
-
 /* Between runs of different numbers of ranks, how many threads each has means nothing. */
-static int is_ignored(const char *key, int ranks)
-{
-    return ranks && (strcmp(key, "ranks") == 0 || strcmp(key, "threads") == 0);
-}
-
-/* Adds "; KEY: ..." for each that is not the same. */
 static void compare(bang_text *differences, const json_t *old, const json_t *new)
 {
-    const char *key;
-    json_t *value;
-    int ranks = json_object_get(old, "ranks") || json_object_get(new, "ranks");
-    json_object_foreach((json_t *)new, key, value)
-    {
-        const json_t *other = json_object_get(old, key);
-        if (!is_ignored(key, ranks) && (!other || !json_equal(value, other)))
-            add_difference(differences, key, other, value);
+    json_t *there = json_copy((json_t *)old), *here = json_copy((json_t *)new);
+    if (!there || !here) {
+        differences->failed = 1;
+    } else if (json_object_get(old, "ranks") || json_object_get(new, "ranks")) {
+        json_object_del(there, "ranks");
+        json_object_del(there, "threads");
+        json_object_del(here, "ranks");
+        json_object_del(here, "threads");
     }
-    json_object_foreach((json_t *)old, key, value)
-    {
-        if (!is_ignored(key, ranks) && !json_object_get(new, key))
-            add_difference(differences, key, value, NULL);
-    }
-    if (differences->size)
-        bang_text_flatten(differences->data);
+    if (!differences->failed)
+        bang_agree_compare(differences, there, here);
+    json_decref(there);
+    json_decref(here);
 }
 
-int train_about_compare(bang_text *differences, const json_t *about, const char *text)
+/* text is another such description; -1 if it is none. */
+static int compare_text(bang_text *differences, const json_t *about, const char *text)
 {
     json_t *old = NULL;
     if (!text || bang_json_parse(&old, text, strlen(text), NULL) < 0 || !json_is_object(old)) {
@@ -138,7 +112,7 @@ int train_about_accept(const json_t *about, const char *text, const char *path, 
 {
     bang_text differences = {0};
     int rc = 0;
-    if (train_about_compare(&differences, about, text) < 0)
+    if (compare_text(&differences, about, text) < 0)
         rc = bang_fail(err, BANG_EDATA,
                        "%.300s: is no state of a training: name another file for it, or remove "
                        "this one",

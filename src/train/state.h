@@ -46,10 +46,8 @@ int train_saver_save(train_saver *saver, uint64_t step, bang_error *err);
 
 /* The options that a result depends on, by name; a new reference or NULL. */
 json_t *train_about(const bang_train_options *options);
-/* Adds "; WHAT: ..." for all that text, another such description, has otherwise; -1 if it is none.
- * Where one of the two is of several ranks, their number and that of their threads may differ. */
-int train_about_compare(bang_text *differences, const json_t *about, const char *text);
-/* Does text, the metadata of a state or NULL, say the same as about? path is for messages. */
+/* Does text, the metadata of a state or NULL, say the same as about? Where one of the two is of
+ * several ranks, their number and that of their threads may differ. path is for messages. */
 int train_about_accept(const json_t *about, const char *text, const char *path, bang_error *err);
 /* Adds a digest of bytes; -1 with err. */
 int train_about_bytes(json_t *about, const char *key, const void *data, size_t size,

@@ -279,8 +279,10 @@ static int train(tune *run, bang_error *err)
     atomic_store(&run->total, pictures_of(run, o->steps));
     tune_progress(run, BANG_TUNE_STEPS, 0);
     while (rc == 0) {
-        if (run->kept.pending > 0)
+        if (run->kept.pending > 0) {
             rc = end_step(run, err);
+            untouched = rc < 0; /* an evaluation changes no weights */
+        }
         if (rc < 0 || run->step == o->steps)
             break;
         rc = bang_cancelled(o->cancel) ? BANG_ECANCELLED : save_due(run, err);

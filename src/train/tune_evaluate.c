@@ -45,16 +45,21 @@ int tune_evaluate(tune *run, bang_error *err)
                                   .labels = run->validation->labels,
                                   .lambda = 1,
                                   .hit = 1};
-    double accuracy = 0, loss = 0;
+    double accuracy = 0, loss = 0, first[2];
     uint64_t done = atomic_load(&run->done), total = atomic_load(&run->total);
     int rc = run->options.only_head ? tune_head_evaluate(&accuracy, &loss, run, err)
                                     : measure(&accuracy, &loss, run, err);
     atomic_store(&run->done, done);
     atomic_store(&run->total, total);
+    /* ranks with other numbers of threads add up in another order, and all must keep the same */
+    first[0] = accuracy;
+    first[1] = loss;
+    if (rc == 0)
+        rc = bang_ranks_broadcast(run->options.train.ranks, first, sizeof first, err);
     if (rc < 0)
         return rc;
-    kept->accuracy = accuracy;
-    kept->validation_loss = loss;
+    kept->accuracy = accuracy = first[0];
+    kept->validation_loss = loss = first[1];
     int better = accuracy > kept->best_accuracy ||
                  (accuracy == kept->best_accuracy && loss < kept->best_loss);
     if (kept->best_step > 0 && !better)

@@ -62,35 +62,12 @@ static int describe_options(json_t *about, const tune *run)
     return failed | set_real(about, "color", t->color);
 }
 
-/* Labels, names of classes, and of files without their folders: those may move. Of what is in
- * memory, the pixels. */
 static int describe_images(json_t *about, const char *key, const bang_images *images,
                            bang_error *err)
 {
-    bang_text all = {0};
-    bang_text_add(&all, "%zu pictures", images->count);
-    bang_text_add_bytes(&all, (const char *)images->labels, images->count * sizeof(int64_t));
-    for (size_t i = 0; images->class_names && i < images->classes; i++)
-        bang_text_add(&all, "/%s", images->class_names[i]);
-    for (size_t i = 0; images->paths && i < images->count; i++) {
-        const char *name = strrchr(images->paths[i], '/');
-        bang_text_add(&all, "/%s", name ? name + 1 : images->paths[i]);
-    }
-    char pixels[BANG_DIGEST_TEXT];
-    const bang_array *memory = &images->memory.inputs;
-    if (!images->paths) {
-        int failed = bang_digest_bytes(pixels, memory->data,
-                                       memory->count * bang_dtype_size(memory->dtype), err);
-        if (failed < 0) {
-            bang_text_release(&all);
-            return failed;
-        }
-        bang_text_add(&all, "/%s", pixels);
-    }
-    int rc =
-        all.failed ? bang_fail_memory(err) : train_about_bytes(about, key, all.data, all.size, err);
-    bang_text_release(&all);
-    return rc;
+    char digest[BANG_DIGEST_TEXT];
+    int rc = bang_images_digest(digest, images, err);
+    return rc == 0 && set(about, key, json_string(digest)) < 0 ? bang_fail_memory(err) : rc;
 }
 
 static int describe(json_t **out, const tune *run, bang_error *err)
@@ -148,7 +125,7 @@ int tune_state_prepare(tune *run, bang_error *err)
         return 0;
     int rc = describe(&about, run, err);
     if (rc == 0)
-        rc = train_agree_about(about, o->ranks, err);
+        rc = train_agree_about(about, &o->state, run->options.feed.skip_bad, o->ranks, err);
     if (rc < 0 || !o->state.path) {
         json_decref(about);
         return rc;

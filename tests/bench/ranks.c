@@ -91,10 +91,13 @@ static void say_scaling(double one, double two, double goal)
 
 static int measure_lab(void)
 {
-    char folder[] = "/tmp/bang-bench-XXXXXX", output[4096];
+    const char *there = getenv("TMPDIR");
+    char folder[1024], output[4096];
     const char *seeds = bench.quick ? "4" : "8";
     double best[2] = {INFINITY, INFINITY};
-    if (!mkdtemp(folder))
+    int length =
+        snprintf(folder, sizeof folder, "%s/bang-bench-XXXXXX", there && there[0] ? there : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder))
         return -1;
     int rc = 0;
     for (int turn = 0; rc == 0 && turn < bench.turns; turn++)

@@ -46,3 +46,23 @@ numbers=3
 same --model m.safetensors --data arrays
 same --model m.safetensors --model v.safetensors --data arrays
 ls -- *.npy.* 2>/dev/null
+
+# ranks with other numbers of threads make one round together
+rm -f ./*.npy
+bang predict --model v.safetensors --data arrays --threads 1 --quiet -o o1.npy
+ranks 1 predict --model v.safetensors --data arrays --threads 1 --quiet -o o2.npy : \
+    -n 1 bang predict --model v.safetensors --data arrays --threads 40 --quiet -o o2.npy
+cmp o1.npy o2.npy && echo "other numbers of threads: the same bytes"
+
+# ranks that hold or were asked different things say so
+bang train --arch vit --patch 4 --width 8 --depth 1 --heads 1 --data arrays --steps 3 --quiet -o w.safetensors
+mkdir others && cp arrays/images.npy others && $python -c 'import numpy
+numpy.save("others/labels.npy", numpy.arange(1030) % 2)'
+differ() { # ARGUMENT...: of rank 1
+    ranks 1 predict --model v.safetensors --data arrays --quiet -o x.npy : -n 1 bang predict "$@" --quiet -o x.npy
+    [ -e x.npy ] && echo "there is a file"
+}
+differ --model w.safetensors --data arrays
+differ --model v.safetensors --data others
+differ --model v.safetensors --data arrays --batch 7 --ensemble probabilities
+differ --model m.safetensors --data arrays

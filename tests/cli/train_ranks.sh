@@ -52,6 +52,15 @@ r = json.load(sys.stdin); print(r["bad_images"], r["batch"], r["options"]["ranks
 bang train --init 1.safetensors --only-head --data more --steps 20 --optimizer sgd --quiet -o h1.safetensors
 ranks 2 train --init 1.safetensors --only-head --data more --steps 20 --optimizer sgd --quiet -o h2.safetensors
 close_to h1.safetensors h2.safetensors
+# ranks with other numbers of threads keep the same best one
+ranks 1 train --init 1.safetensors --only-head --data more --val photos --eval-every 1 --keep best --steps 9 \
+    --on-bad-image skip --batch 5 --threads 1 --quiet -o b.safetensors : -n 1 bang train --init 1.safetensors \
+    --only-head --data more --val photos --eval-every 1 --keep best --steps 9 --on-bad-image skip --batch 5 \
+    --threads 3 --quiet -o b.safetensors
+ls b.safetensors*
+# and what decides which calls follow must be the same on all
+ranks 1 train --init 1.safetensors --data more --steps 2 --quiet -o x.safetensors : \
+    -n 1 bang train --init 1.safetensors --data more --steps 2 --on-bad-image skip --quiet -o x.safetensors
 mkdir arrays && $python -c 'import numpy
 rng = numpy.random.default_rng(1)
 numpy.save("arrays/images.npy", rng.integers(0, 255, (50, 12, 12)).astype("u1"))
@@ -83,14 +92,27 @@ cat >rank <<'END'
 exec bang "$@"
 END
 chmod +x rank
-killed() { # ARGUMENT...: killed once five steps are in the log
-    rm -f process log.jsonl k.safetensors
+kill_one() { # ARGUMENT...: killed once five steps of 120 are in the log
+    rm -f process log.jsonl k.safetensors*
     "$here/../rank/mpirun" 4 ./rank train "$@" --state-minutes 0 --log log.jsonl --log-every 1 \
         -o k.safetensors >killed.txt 2>&1 &
     started=$!
-    while [ ! -s log.jsonl ] || [ "$(wc -l <log.jsonl)" -lt 5 ]; do sleep 0.02; done
+    until [ -s log.jsonl ] && [ "$(wc -l <log.jsonl)" -ge 5 ] || ! kill -0 $started 2>/dev/null; do sleep 0.02; done
+    kill -STOP "$(cat process)"
+    # a stopped one holds up all steps, so the last ones are not done if many are missing
+    [ "$(wc -l <log.jsonl)" -lt 100 ]
+    early=$?
     kill -9 "$(cat process)"
     wait $started && echo "the launcher is content"
+    return $early
+}
+killed() { # ARGUMENT...
+    tries=0
+    until kill_one "$@" >said 2>&1; do
+        tries=$((tries + 1))
+        [ $tries -lt 10 ] || { echo "always done before it was killed" && return; }
+    done
+    cat said
     grep -c 'rank 2 has ended in the middle of the work' killed.txt
     grep -c 'go on with the same command and --resume' killed.txt
     [ -e k.safetensors ] && echo "it was done before"
@@ -110,6 +132,8 @@ bang train $vit $steps --mixup 0.2 --log whole.jsonl --quiet -o whole.safetensor
 killed $vit $steps --mixup 0.2
 # shellcheck disable=SC2086
 ranks 3 train $vit $steps --mixup 0.2 --resume -o k.safetensors
+# shellcheck disable=SC2086
+ranks 3 train $vit $steps --mixup 0.2 --resume -o whole.safetensors
 mlp="--data arrays --hidden 20 $steps"
 # shellcheck disable=SC2086
 bang train $mlp --log whole.jsonl --log-every 1 --quiet -o whole.safetensors

@@ -5,7 +5,8 @@
 # what differs from machine to machine
 hide() { sed -e '/^speed/d' -e 's/^loss .*/loss/' -e 's/, loss [0-9.]*/, loss L/' -e 's/^\(accuracy *\)[0-9.]* %/\1A %/'; }
 keys() { $python -c 'import json, sys; print(" ".join(json.loads(sys.stdin.readline())))'; }
-no_run() { sed "s/'bang.run': '[0-9a-f]\{64\}'/'bang.run': RUN/"; } # it depends on the number of cores
+# digests: the run's depends on the number of cores
+no_run() { sed -e "s/'bang.run': '[0-9a-f]\{64\}'/'bang.run': RUN/" -e "s/'bang.task': '[0-9a-f]\{64\}'/'bang.task': TASK/"; }
 pick() { $python -c 'import json, sys; r = json.loads(sys.stdin.readline()); print(*(r[k] for k in sys.argv[1:]))' "$@"; }
 pictures photos classes=cat,dog,fox count=8
 pictures more classes=cat,dog,fox count=3 seed=2
@@ -114,6 +115,15 @@ done
 # shellcheck disable=SC2086
 bang train $new --data photos --steps 12 --batch 1 --seed 2 --on-bad-image skip -q -o z.safetensors
 cmp y.safetensors z.safetensors && echo same after a bad picture
+# nor what was done before an evaluation that failed
+pictures good classes=cat,dog,fox count=2
+for more in '' '--resume --on-bad-image skip'; do
+    # shellcheck disable=SC2086
+    run train $new --data good --val more --steps 4 --eval-every 2 --batch 3 -q -o u.safetensors $more
+done
+# shellcheck disable=SC2086
+bang train $new --data good --val more --steps 4 --eval-every 2 --batch 3 --on-bad-image skip -q -o v.safetensors
+cmp u.safetensors v.safetensors && echo same after a bad evaluation
 mkdir -p bad/cat && echo broken >bad/cat/a.png
 # shellcheck disable=SC2086
 run train $new --data bad --steps 3 --batch 2 --on-bad-image skip -o w.safetensors
@@ -126,6 +136,9 @@ bang train $new --data photos --val more --epochs 2 --batch 8 --on-bad-image ski
 run train --arch vit --hidden 3 --activation relu --no-reduction --data photos -o d
 run train --arch vit --patch 5 --width 10 --heads 3 --image-size 16 --data photos -o d
 run train --arch vit --augment flip,swirl --rotate-degrees 4 --color 0.1 --crop-scale 0.5,1 --keep some --eval-every 3 --mlp-ratio -1 --channels 2 --depth -4 --mean x --std 0 --gelu relu --on-bad-image ask --crop none --data photos -o d
+run train --arch vit --patch 7 --image-size 16 --heads 3 --width 16 --augment swirl --data nowhere -o d
+run train --arch vit --image-size 97 --data nowhere -o d
+run train --arch vit --patch 7 --width 30 --data nowhere -o d
 run train --arch vit --only-head --recompute --keep best --eval-every 0 --piece 0 --data photos -o d
 run train --init timm.safetensors --patch 4 --width 8 --channels 3 --image-size 32 --data photos -o d
 run train --arch vit --data nothing --val nowhere.csv -o d

@@ -58,6 +58,22 @@ ranks 2 bang inspect nowhere -q >many
 [ $? -eq 1 ] || fail "inspect: another status than 1"
 says inspect 'bang inspect: nowhere: No such file or directory'
 
+# another MPI's launcher: its processes are alone for this one
+PMI_RANK=1 PMI_SIZE=3 bang simulate --example 1-2 --runs 1 >many 2>err
+[ $? -eq 1 ] || fail "another launcher: another status than 1"
+[ ! -s many ] || fail "another launcher: something on standard output"
+grep -q '^bang: ranks: the launcher started 3 processes, but each is alone' err || fail "another launcher: not said"
+# srun that does not speak to MPI: said once; a job's script is alone
+apart='bang simulate: note: srun started 3 processes that do not know of each other: each does the whole work: to share it say srun --mpi=pmix'
+SLURM_NTASKS=3 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3 bang simulate --example 1-2 --runs 1 >many 2>err || fail "srun: exit $?"
+says "srun" "$apart"
+for task in SLURM_PROCID=1\ SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0\ SLURM_STEP_NUM_TASKS=1 \
+    SLURM_PROCID=0\ SLURM_NTASKS=3 SLURM_STEP_NUM_TASKS=3; do
+    # shellcheck disable=SC2086
+    env $task bang simulate --example 1-2 --runs 1 >many 2>err || fail "$task: exit $?"
+    [ ! -s err ] || fail "$task: says something"
+done
+
 # a run of experiments, whole, and one that loses a rank and goes on with another number of them
 # shellcheck source=/dev/null
 . "$here/../cli/digits.inc"
@@ -69,20 +85,46 @@ for count in 2 4; do
     cmp alone/report.html many-"$count"/report.html || fail "reproduce: $count ranks, report"
 done
 
+# a rank with other digits than rank 0 would mix its records with the others'
+cp -r digits other-digits
+{ head -c 1000 digits/train-images-idx3-ubyte && printf 'x' && tail -c +1002 digits/train-images-idx3-ubyte; } \
+    >other-digits/train-images-idx3-ubyte
+BANG_CACHE=$work/other-cache bang data get mnist --from other-digits -q || fail "other digits: exit $?"
+ranks 1 "$@" -o mixed --quiet : -n 1 env "BANG_CACHE=$work/other-cache" "$@" -o mixed --quiet >many
+[ $? -eq 2 ] || fail "other digits: another status than 2"
+says "other digits" 'bang reproduce: rank 1: this rank is to do something else than rank 0: mnist: not the same: give all ranks the same options, data and network'
+[ ! -e mixed/results.jsonl ] || grep -q seed mixed/results.jsonl && fail "other digits: there are records"
+
+grep -q '"key": *"multicolor-average"' alone/results.jsonl || fail "no summary of the first experiment"
+# Kills RANK of a run while it is certain to be needed: it is stopped first, and no rank leaves the
+# first experiment before that one's summary is there. Whoever was too late tries again.
+kill_one() { # RANK COMMAND ...: status of the launcher into code
+    victim=$1
+    shift
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rm -rf lost process-*
+        # Every rank says which process it is; $$ is for it to see.
+        # shellcheck disable=SC2016
+        ranks 3 sh -c 'echo $$ >process-$OMPI_COMM_WORLD_RANK; exec "$@"' - \
+            "$@" -o lost --quiet >many &
+        launcher=$!
+        until [ -s lost/results.jsonl ] || ! kill -0 $launcher 2>/dev/null; do sleep .02; done
+        kill -STOP "$(cat "process-$victim")"
+        early=1
+        grep -q '"key": *"multicolor-average"' lost/results.jsonl && early=0
+        kill -9 "$(cat "process-$victim")"
+        wait $launcher
+        code=$?
+        [ $early -eq 0 ] || return
+    done
+    fail "rank $victim: was always done before it was killed"
+}
+
 lose() { # RANK HOW_MANY COMMAND ...: RANK is killed when the first record is there
     victim=$1 others=$2
     shift 2
-    rm -rf lost process-*
-    # Every rank says which process it is; $$ is for it to see.
-    # shellcheck disable=SC2016
-    ranks 3 sh -c 'echo $$ >process-$OMPI_COMM_WORLD_RANK; exec "$@"' - \
-        "$@" -o lost --quiet >many &
-    launcher=$!
-    until [ -s lost/results.jsonl ] || ! kill -0 $launcher 2>/dev/null; do sleep .05; done
-    kill -9 "$(cat "process-$victim")"
-    wait $launcher
-    code=$?
-    [ $code -eq 137 ] || fail "rank $victim was killed: exit $code"
+    kill_one "$victim" "$@"
+    [ "$code" -eq 137 ] || fail "rank $victim was killed: exit $code"
     grep -q "^bang reproduce: rank $victim has ended in the middle of the work: " err ||
         fail "rank $victim was killed: nobody says so"
     [ "$(grep -c '^bang reproduce: .*: go on with --resume$' err)" -eq 1 ] ||

@@ -32,6 +32,9 @@ typedef struct bang_ranks bang_ranks;
 /* 1 if a launcher (mpirun, srun) started this process as one of several; then, and only then,
  * opening starts MPI. */
 int bang_ranks_launched(void);
+/* How many processes srun started of which none can know of the others, since it was not told to
+ * speak to MPI; *first: this is the first of them. 0: nothing of the kind. */
+int bang_ranks_apart(int *first);
 
 /* *out is NULL where this process is alone. cancel may be NULL and outlives the ranks. Once in
  * the life of a process. Fails under a launcher where the library was built without MPI. */

@@ -23,6 +23,7 @@
 #ifndef BANG_DATA_IMAGES_H
 #define BANG_DATA_IMAGES_H
 
+#include "bang/base/digest.h"
 #include "bang/data/dataset.h"
 
 typedef struct bang_images {
@@ -42,5 +43,9 @@ int bang_images_open(bang_images *out, const char *source, bang_error *err);
 int bang_images_open_all(bang_images *out, const char *const *sources, size_t count,
                          bang_error *err);
 void bang_images_release(bang_images *set);
+
+/* Of labels, names of classes, and names of files without their folders: those may move. Of what
+ * is in memory, of the pixels. */
+int bang_images_digest(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_error *err);
 
 #endif
