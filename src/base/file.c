@@ -250,6 +250,27 @@ int bang_file_settle(bang_file *file, bang_error *err)
                          : 0;
 }
 
+int bang_file_remove(const char *path, bang_error *err)
+{
+    if ((unlink(path) < 0 && errno != ENOENT) || bang_os_sync_folder_of(path) < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot be removed", path, strerror(errno));
+    return 0;
+}
+
+int bang_file_move(const char *from, const char *to, bang_error *err)
+{
+    if (rename(from, to) < 0 || bang_os_sync_folder_of(to) < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", to, strerror(errno));
+    return 0;
+}
+
+int bang_file_vacate(bang_file *file, bang_error *err)
+{
+    if (bang_memory_refused())
+        return bang_fail_memory(err);
+    return file->part ? bang_file_remove(file->target, err) : 0;
+}
+
 int bang_file_commit(bang_file *file, bang_error *err)
 {
     int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
