@@ -328,19 +328,28 @@ void bang_file_sweep(const char *path)
     free(target);
 }
 
-void bang_folder_sweep(const char *path)
+/* NAME of a ".NAME.bang-part"; NULL for other files. The caller frees it. */
+static char *name_of_part(const char *part)
+{
+    size_t length = strlen(part), end = sizeof part_suffix - 1;
+    return part[0] == '.' && length > end + 1 && strcmp(part + length - end, part_suffix) == 0
+               ? strndup(part + 1, length - end - 1)
+               : NULL;
+}
+
+void bang_folder_sweep(const char *path, int (*mine)(const void *context, const char *name),
+                       const void *context)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
-        size_t length = strlen(entry->d_name), end = sizeof part_suffix - 1;
-        if (entry->d_name[0] != '.' || length <= end + 1 ||
-            strcmp(entry->d_name + length - end, part_suffix) != 0)
-            continue;
-        char *part = bang_path_join(path, entry->d_name);
+        char *name = name_of_part(entry->d_name);
+        char *part =
+            name && (!mine || mine(context, name)) ? bang_path_join(path, entry->d_name) : NULL;
         if (part)
             remove_if_left(part);
         free(part);
+        free(name);
     }
     if (folder)
         closedir(folder);

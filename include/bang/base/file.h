@@ -50,11 +50,12 @@ int bang_file_put(const char *path, const void *data, size_t size, bang_error *e
 int bang_file_move(const char *from, const char *to, bang_error *err);
 int bang_file_remove(const char *path, bang_error *err);
 
-/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all that lie in a
- * folder; those of runs that are alive stay. For who is done with an output and need not have
- * written all that an earlier run began. */
+/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all in a folder
+ * whose NAME is mine (NULL: all); those of runs that are alive stay. For who is done with an
+ * output and need not have written all that an earlier run began. */
 void bang_file_sweep(const char *path);
-void bang_folder_sweep(const char *path);
+void bang_folder_sweep(const char *path, int (*mine)(const void *context, const char *name),
+                       const void *context);
 
 /* Whole content, terminated by a 0 that size does not count; the caller frees. */
 int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
