@@ -1,5 +1,6 @@
 #!/bin/sh
-# Kills a command at random moments and runs it again:
+# Kills a command at random moments, and before every single call that renames or removes a file,
+# and runs it again:
 #     tests/faults/kill.sh CASE
 # What it proves of every case:
 #   - whatever moment a run is killed at, a file under a final name is not there, the old one,
@@ -11,7 +12,7 @@
 #   - then nothing else is there: no temporary file, no lock, not even of earlier killed runs.
 # Moments are uniform over the time that a whole run takes. FAULTS_KILLS (50) is their number,
 # FAULTS_SEED (1) draws others; both are printed when something fails.
-# shellcheck disable=SC2086,SC2154 # lines are words; strike comes from common.inc
+# shellcheck disable=SC2086,SC2154 # lines are words; strike and shim come from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null
@@ -191,5 +192,18 @@ while read -r i moment; do
     whole "$again" || { cat said; wrong "the next run failed"; }
     diff -r out ref || wrong "not what a whole run makes"
 done <moments
+
+# Names change in moments too short for chance: before the first change, the second, ...
+step=0 code=137 i=0 moment=0
+while [ -z "$killed" ] && [ $code -eq 137 ] && [ $step -lt 200 ]; do
+    step=$((step + 1))
+    rm -rf out && cp -a old out
+    (cd out && "$strike" 9 60000000 env FAULT_KILL=$step LD_PRELOAD="$shim" ${go#env } >../said 2>&1)
+    code=$?
+    [ $code -eq 0 ] || [ $code -eq 137 ] || { cat said; wrong "change $step: exit $code"; }
+    check
+    whole "$again" || { cat said; wrong "change $step: the next run failed"; }
+    diff -r out ref || wrong "change $step: not what a whole run makes"
+done
 [ $hit -gt $((kills / 4)) ] || { echo "$name: only $hit of $kills runs were hit"; exit 1; }
-echo "$name: $hit of $kills runs killed before their end, of $(cat duration) us"
+echo "$name: $hit of $kills runs killed before their end, of $(cat duration) us, $step at names"
