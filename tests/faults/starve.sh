@@ -6,7 +6,8 @@
 # the result is the same as ever. Never a signal, never another exit, never half a result;
 # built with sanitizers, never a leak.
 # A place is a chain of callers: what a loop asks for again and again fails once. FAULTS_EVERY=1
-# takes every allocation instead, FAULTS_EVERY=N every N-th; FAULTS_STEP=N every N-th place.
+# takes every allocation instead, FAULTS_EVERY=N every N-th; FAULTS_PLACES=N takes N places at
+# most, spread evenly.
 # shellcheck disable=SC2015,SC2086,SC2154 # lines are words; shim comes from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -132,8 +133,8 @@ explain)
     ;;
 explain_occlusion)
     digits
-    bang train --data mnist --hidden 4 --steps 3 -o in/mlp.safetensors -q
-    go='bang explain occlusion --model ../in/mlp.safetensors --data mnist:split=test -o map.csv --json'
+    bang train --data multicolor --hidden 4 --steps 3 -o in/mlp.safetensors -q
+    go='bang explain occlusion --model ../in/mlp.safetensors --data multicolor:split=test -o map.csv --json'
     ;;
 reproduce)
     go='bang reproduce theory -o run -q'
@@ -173,7 +174,9 @@ mv out ref && mv said expected
 cp -a old out && run FAULT_SITES="$work/sites" && cmp -s said expected ||
     { echo "$name: two whole runs differ"; exit 1; }
 [ -z "${FAULTS_EVERY:-}" ] || seq 1 "$FAULTS_EVERY" "$(tail -n 1 sites)" >some
-[ -n "${FAULTS_EVERY:-}" ] || awk -v n="${FAULTS_STEP:-1}" 'NR % n == 0' sites >some
+[ -n "${FAULTS_EVERY:-}" ] ||
+    awk -v all="$(grep -c . sites)" -v most="${FAULTS_PLACES:-1000000}" \
+        'BEGIN { step = int((all + most - 1) / most) } NR % step == 0' sites >some
 while read -r n; do
     rm -rf out && cp -a old out
     run FAULT_ALLOC="$n"
