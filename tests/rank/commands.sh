@@ -61,7 +61,7 @@ says inspect 'bang inspect: nowhere: No such file or directory'
 # a run of experiments, whole, and one that loses a rank and goes on with another number of them
 # shellcheck source=/dev/null
 . "$here/../cli/digits.inc"
-set -- bang reproduce multicolor-average two-layer --seeds 5 --models 1
+set -- bang reproduce multicolor-average two-layer --seeds 4 --models 1
 "$@" --threads 1 -o alone --quiet || fail "reproduce: exit $?"
 for count in 2 4; do
     ranks $count "$@" -o many-"$count" --quiet || fail "reproduce: exit $?"
