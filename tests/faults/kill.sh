@@ -11,7 +11,9 @@
 #     never killed; what can be resumed goes on from its state;
 #   - then nothing else is there: no temporary file, no lock, not even of earlier killed runs.
 # Moments are uniform over the time that a whole run takes. FAULTS_KILLS (50) is their number,
-# FAULTS_SEED (1) draws others; both are printed when something fails.
+# FAULTS_SEED (1) draws others; both are printed when something fails. The lab takes minutes and is
+# not killed here: what it keeps are records, as reproduce does, and models that are written as
+# train_vit writes them.
 # shellcheck disable=SC2086,SC2154 # lines are words; strike and shim come from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +29,7 @@ name=$1
 # which of them all others belong to; pair, two files of which the second never lies beside
 # another run's first; killed, what is killed if that is another line, which
 # fails when it is not; and may define allowed FILE, for what may be in between.
-again='' before='' set='' pair='' killed=''
+again='' before='' set='' pair='' killed='' names=yes
 allowed() { return 1; }
 prefix() { head -c "$(stat -c %s "out/$1")" "ref/$1" | cmp -s - "out/$1"; } # FILE
 case $name in
@@ -118,6 +120,14 @@ reproduce)
     again="$go --resume"
     allowed() { [ "$1" = run/results.jsonl ] && prefix "$1"; }
     ;;
+reproduce_color) # networks: longer, so fewer times
+    digits
+    kills=${FAULTS_KILLS:-10}
+    names=no # as above
+    go='bang reproduce two-layer --seeds 1 --models 1 -o run -q'
+    again="$go --resume"
+    allowed() { [ "$1" = run/results.jsonl ] && prefix "$1"; }
+    ;;
 *)
     echo "$0: $name: no such case" >&2
     exit 2
@@ -195,7 +205,7 @@ done <moments
 
 # Names change in moments too short for chance: before the first change, the second, ...
 step=0 code=137 i=0 moment=0
-while [ -z "$killed" ] && [ $code -eq 137 ] && [ $step -lt 200 ]; do
+while [ $names = yes ] && [ -z "$killed" ] && [ $code -eq 137 ] && [ $step -lt 200 ]; do
     step=$((step + 1))
     rm -rf out && cp -a old out
     (cd out && "$strike" 9 60000000 env FAULT_KILL=$step LD_PRELOAD="$shim" ${go#env } >../said 2>&1)
