@@ -29,7 +29,9 @@ void train_state_notes(const cli *c, const train_request *r)
     if (c->quiet)
         return;
     if (r->resume && !there)
-        fprintf(stderr, "bang train: note: %s: is not there: begins at the first step\n", r->state);
+        fprintf(stderr, "bang train: note: %s: is not there%s: begins at the first step\n",
+                r->state,
+                stat(r->output, &info) == 0 ? ", though its model is, which will be replaced" : "");
     else if (!r->resume && there)
         fprintf(stderr,
                 "bang train: note: %s: is left of a run that was stopped, which --resume would go "
