@@ -94,6 +94,18 @@ def _call(function, request, *arguments):
         _library.bang_bridge_free(told)
 
 
+def _path(value):
+    """str, bytes or os.PathLike as a text that JSON can carry."""
+    text = os.fsdecode(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r}: the name is no UTF-8: rename it") from None
+    if not text or "\0" in text:
+        raise ValueError(f"{text!r}: is no name of a file")
+    return text
+
+
 def version():
     """The version of the library."""
     return _library.bang_bridge_version().decode()
@@ -112,12 +124,14 @@ def average(inputs, output, *, alpha=None, weights=None, method="linear", base=N
 
     The file is the one that `bang average` writes with the same options.
     """
+    if isinstance(inputs, (str, bytes, os.PathLike)):
+        raise TypeError("inputs: must be a list of paths")
     request = {
-        "inputs": [os.fspath(path) for path in inputs],
-        "output": os.fspath(output),
+        "inputs": [_path(path) for path in inputs],
+        "output": _path(output),
         "alpha": None if alpha is None else str(alpha),
         "weights": None if weights is None else [float(w) for w in weights],
-        "base": None if base is None else os.fspath(base),
+        "base": None if base is None else _path(base),
         "max_memory": None if max_memory is None else int(max_memory),
     }
     request.update(method=method, scale=float(scale), density=float(density), drop=float(drop),

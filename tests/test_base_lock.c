@@ -73,6 +73,11 @@ static void test_a_killed_holder_blocks_nobody(void **state)
     assert_false(exists(path));
 }
 
+static int is_left(const void *context, const char *name)
+{
+    return strcmp(name, context) == 0;
+}
+
 static void test_sweep(void **state)
 {
     static const char *const kept[] = {"plain.bang-part", ".other.part", ".bang-part"};
@@ -85,7 +90,12 @@ static void test_sweep(void **state)
     assert_int_equal(bang_folder_create(".folder.bang-part", NULL), 0);
     assert_int_equal(symlink(kept[0], ".link.bang-part"), 0);
     assert_int_equal(bang_file_begin(&file, "live", NULL), 0);
-    bang_folder_sweep(".");
+    bang_folder_sweep(".", is_left, "other");
+    assert_true(exists(left));
+    bang_folder_sweep(".", is_left, "left");
+    assert_false(exists(left));
+    leave(left);
+    bang_folder_sweep(".", NULL, NULL);
     assert_false(exists(left));
     for (int i = 0; i < 3; i++)
         assert_true(exists(kept[i]));
@@ -93,7 +103,7 @@ static void test_sweep(void **state)
     assert_true(exists(".link.bang-part"));
     assert_true(exists(live));
     assert_int_equal(bang_file_commit(file, NULL), 0);
-    bang_folder_sweep("nowhere");
+    bang_folder_sweep("nowhere", NULL, NULL);
 
     /* of one file, there or not */
     leave(left);

@@ -4,6 +4,7 @@
 #include "bang/base/arena.h"
 #include "bang/base/error.h"
 #include "bang/base/text.h"
+#include "base/os.h"
 
 static void test_fail_fills_and_returns(void **state)
 {
@@ -92,6 +93,26 @@ static void test_arena_refuses_overflow(void **state)
     /* and still works afterwards */
     assert_non_null(bang_arena_alloc(&arena, 8, 8));
     bang_arena_release(&arena);
+}
+
+/* Requests that do not fit are refused, take nothing and never reach past the end. */
+static void test_json_reserve(void **state)
+{
+    (void)state;
+    static const size_t refused[] = {65536, 65535, 65521, 65520, SIZE_MAX, SIZE_MAX - 15};
+    char *first = bang_json_reserve(1), *last = NULL;
+    assert_non_null(first);
+    for (int i = 0; i < 6; i++)
+        assert_null(bang_json_reserve(refused[i]));
+    char *second = bang_json_reserve(30000);
+    assert_int_equal(second - first, _Alignof(max_align_t));
+    for (char *next = second; next; next = bang_json_reserve(1000)) {
+        last = next;
+        memset(next, 1, 1000);
+        assert_int_equal((uintptr_t)next % _Alignof(max_align_t), 0);
+        assert_null(bang_json_reserve(65536));
+    }
+    assert_true(last > second && last + 1000 <= first + 65536);
 }
 
 static void test_text_grows(void **state)
@@ -269,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(test_arena_reuses_after_reset),
         cmocka_unit_test(test_arena_refuses_overflow),
+        cmocka_unit_test(test_json_reserve),
         cmocka_unit_test(test_text_grows),
         cmocka_unit_test(test_text_exact_fit),
         cmocka_unit_test(test_text_keeps_zero_bytes),

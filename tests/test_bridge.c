@@ -94,6 +94,7 @@ static void test_theory(void **state)
     bang_theory_problem_release(&problem);
     json_decref(told);
     refused(bang_bridge_theory, "{\"models\": [\"2,3\"]}", "shift: missing");
+    refused(bang_bridge_theory, "{\"shift\": 0.9, \"threads\": 4097}", "threads 4097: must be 0");
     refused(bang_bridge_theory, "{\"shift\": 0.9}", "models: missing");
     refused(bang_bridge_theory, "{\"shift\": 0.9, \"models\": [1]}", "entry 1 is no text");
     refused(bang_bridge_theory,
@@ -125,6 +126,7 @@ static void test_diagnose(void **state)
     refused(diagnose, "{\"bootstrap\": -5}", "bootstrap");
     refused(diagnose, "{\"weights\": [1]}", "weights: needs two");
     refused(diagnose, "{\"list\": \"FFF\"}", "list");
+    refused(diagnose, "{\"threads\": -1}", "threads -1: must be 0");
     refused(diagnose_nothing, "{}", "pre, fine: missing");
     refused(diagnose_wrong_label, "{}", "labels: ");
 }
@@ -170,6 +172,9 @@ static void test_average(void **state)
     snprintf(request, sizeof request, "{\"inputs\": [\"%s\", 1], \"output\": \"%s\"}", a, out);
     refused(bang_bridge_average, request, "entry 2 is no text");
     refused(bang_bridge_average, "{\"inputs\": [\"x\", \"y\"]}", "inputs, output");
+    refused(bang_bridge_average,
+            "{\"inputs\": [\"x\", \"y\"], \"output\": \"z\", \"threads\": 4097}",
+            "threads 4097: must be 0");
 }
 
 int main(void)

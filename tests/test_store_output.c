@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "bang/base/file.h"
 #include "bang/store/stream.h"
 
 /* FACTS of the format: the order of the reference writer, last first. */
@@ -378,6 +379,38 @@ static void put_three(const char *path, uint64_t size)
     bang_output_free(output);
 }
 
+/* What a killed run of this output may have left goes, in whatever form; nothing else does. */
+static void test_sweeps_its_own(void **state)
+{
+    static const char *const gone[] = {"m.safetensors", "m.safetensors.index.json",
+                                       "m-00001-of-00002.safetensors",
+                                       "m-00007-of-00009.safetensors"};
+    static const char *const kept[] = {"other.safetensors",
+                                       "m2.safetensors",
+                                       "m-00001-of-00002.npz",
+                                       "mm-00001-of-00002.safetensors",
+                                       "m-00001-00002.safetensors",
+                                       "m",
+                                       "m.npz",
+                                       "x.npy"};
+    for (uint64_t size = 0; size < 48; size += 16) {
+        for (size_t i = 0; i < 12; i++) {
+            char *part =
+                bang_path_hidden(in_folder(*state, i < 4 ? gone[i] : kept[i - 4]), ".bang-part");
+            put_text(part, "x");
+            free(part);
+        }
+        put_three(in_folder(*state, "m.safetensors"), size);
+        for (size_t i = 0; i < 12; i++) {
+            const char *name = i < 4 ? gone[i] : kept[i - 4];
+            char *part = bang_path_hidden(in_folder(*state, name), ".bang-part");
+            if ((access(part, F_OK) == 0) != (i >= 4))
+                fail_msg("%s %s", name, i < 4 ? "stays" : "is gone");
+            free(part);
+        }
+    }
+}
+
 static void check_overwrites(const char *folder, const char *from, const char *to, uint64_t size,
                              int expected)
 {
@@ -462,6 +495,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole_or_nothing, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_folder, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_overwrites, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_sweeps_its_own, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_no_place, make_folder, drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,6 +250,27 @@ int bang_file_settle(bang_file *file, bang_error *err)
                          : 0;
 }
 
+int bang_file_remove(const char *path, bang_error *err)
+{
+    if ((unlink(path) < 0 && errno != ENOENT) || bang_os_sync_folder_of(path) < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot be removed", path, strerror(errno));
+    return 0;
+}
+
+int bang_file_move(const char *from, const char *to, bang_error *err)
+{
+    if (rename(from, to) < 0 || bang_os_sync_folder_of(to) < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", to, strerror(errno));
+    return 0;
+}
+
+int bang_file_vacate(bang_file *file, bang_error *err)
+{
+    if (bang_memory_refused())
+        return bang_fail_memory(err);
+    return file->part ? bang_file_remove(file->target, err) : 0;
+}
+
 int bang_file_commit(bang_file *file, bang_error *err)
 {
     int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
@@ -307,19 +328,28 @@ void bang_file_sweep(const char *path)
     free(target);
 }
 
-void bang_folder_sweep(const char *path)
+/* NAME of a ".NAME.bang-part"; NULL for other files. The caller frees it. */
+static char *name_of_part(const char *part)
+{
+    size_t length = strlen(part), end = sizeof part_suffix - 1;
+    return part[0] == '.' && length > end + 1 && strcmp(part + length - end, part_suffix) == 0
+               ? strndup(part + 1, length - end - 1)
+               : NULL;
+}
+
+void bang_folder_sweep(const char *path, int (*mine)(const void *context, const char *name),
+                       const void *context)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
-        size_t length = strlen(entry->d_name), end = sizeof part_suffix - 1;
-        if (entry->d_name[0] != '.' || length <= end + 1 ||
-            strcmp(entry->d_name + length - end, part_suffix) != 0)
-            continue;
-        char *part = bang_path_join(path, entry->d_name);
+        char *name = name_of_part(entry->d_name);
+        char *part =
+            name && (!mine || mine(context, name)) ? bang_path_join(path, entry->d_name) : NULL;
         if (part)
             remove_if_left(part);
         free(part);
+        free(name);
     }
     if (folder)
         closedir(folder);

@@ -18,17 +18,26 @@ json_t *bang_json_number(double value)
 static _Alignas(max_align_t) char reserve[1 << 16];
 static atomic_size_t reserve_used;
 
+void *bang_json_reserve(size_t size)
+{
+    size_t step = _Alignof(max_align_t), at = atomic_load(&reserve_used);
+    if (size > sizeof reserve - step)
+        return NULL;
+    size_t need = size / step * step + step;
+    do
+        if (at > sizeof reserve - need)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&reserve_used, &at, at + need));
+    return reserve + at;
+}
+
 static void *allocate(size_t size)
 {
     void *memory = malloc(size);
     if (memory)
         return memory;
     bang_memory_refuse();
-    size_t step = _Alignof(max_align_t), need = size / step * step + step;
-    if (size > sizeof reserve)
-        return NULL;
-    size_t at = atomic_fetch_add(&reserve_used, need);
-    return at <= sizeof reserve - need ? reserve + at : NULL;
+    return bang_json_reserve(size);
 }
 
 static void release(void *memory)

@@ -3,6 +3,8 @@
 #ifndef BANG_BASE_OS_H
 #define BANG_BASE_OS_H
 
+#include <stddef.h>
+
 /* operation as for flock(2). */
 int bang_os_lock(int descriptor, int operation);
 
@@ -20,5 +22,8 @@ int bang_os_sync_folder_of(const char *path);
 
 /* Has jansson take its memory through json.c. */
 void bang_json_watch(void);
+/* Of what is kept for the moment when memory is out, 64 KB in all; NULL when it does not suffice.
+ * Nothing of it comes back. */
+void *bang_json_reserve(size_t size);
 
 #endif

@@ -46,7 +46,7 @@ static int read_request(asked *a, json_t *request, bang_error *err)
         return bang_fail(err, BANG_EUSAGE, "inputs: at most %d", INPUTS_MAX);
     if (a->max_memory < 0)
         return bang_fail(err, BANG_EUSAGE, "max_memory: must not be negative");
-    return 0;
+    return bang_request_threads(a->threads, err);
 }
 
 /* The place of a name in a list; -1 if it is not there. */

@@ -74,6 +74,8 @@ static int read_request(asked *a, json_t *request, bang_error *err)
         rc = read_pair(o->temperature, "temperature", a->temperature, err);
     if (rc == 0)
         rc = read_list(&o->listed, a->list, err);
+    if (rc == 0)
+        rc = bang_request_threads(o->threads, err);
     o->replicates = (size_t)a->replicates;
     o->seed = (uint64_t)a->seed;
     o->fit = a->fit && !a->temperature;

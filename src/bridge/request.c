@@ -6,6 +6,8 @@
 
 #include "bang/bridge/bridge.h"
 
+enum { THREADS_MAX = 4096 };
+
 const char *bang_bridge_version(void)
 {
     return BANG_VERSION;
@@ -65,6 +67,14 @@ int bang_request_numbers(double *out, int most, const char *key, const json_t *a
         out[i] = json_number_value(one);
     }
     return (int)count;
+}
+
+int bang_request_threads(int threads, bang_error *err)
+{
+    return threads >= 0 && threads <= THREADS_MAX
+               ? 0
+               : bang_fail(err, BANG_EUSAGE, "threads %d: must be 0 (all cores) to %d", threads,
+                           THREADS_MAX);
 }
 
 int bang_request_answer(char **out, json_t *told, bang_error *err)

@@ -11,6 +11,8 @@ int bang_request_unpack(json_t *request, bang_error *err, const char *format, ..
 /* Numbers of an array, at most `most`, at least one; returns how many. NULL: 0. */
 int bang_request_numbers(double *out, int most, const char *key, const json_t *array,
                          bang_error *err);
+/* 0, all cores, to as many as the command takes. */
+int bang_request_threads(int threads, bang_error *err);
 /* Takes the reference. */
 int bang_request_answer(char **out, json_t *told, bang_error *err);
 

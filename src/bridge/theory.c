@@ -21,12 +21,13 @@ static int read_request(asked *a, json_t *request, bang_error *err)
     if (!json_object_get(request, "shift"))
         return bang_fail(err, BANG_EUSAGE,
                          "shift: missing: say how far the distribution shifts, 0 to 1");
-    return bang_request_unpack(
+    int rc = bang_request_unpack(
         request, err, "{s?o s?o s?o s:F s?F s?F s?F s?I s?I s?I s?b s?b s?b s?s s?i}", "models",
         &a->models, "overlap", &a->overlap, "weights", &a->weights, "shift", &a->shift, "sigma",
         &a->sigma, "alpha", &a->alpha, "scale", &a->scale, "classes", &a->classes, "samples",
         &a->samples, "seed", &a->seed, "best", &a->best, "polynomial", &a->polynomial, "failure",
         &a->failure, "method", &a->method, "threads", &a->threads);
+    return rc < 0 ? rc : bang_request_threads(a->threads, err);
 }
 
 static int add_models(bang_theory_problem *problem, const asked *a, bang_error *err)

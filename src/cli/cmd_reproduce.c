@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,25 @@ static int write_report(const cli *c, const char *folder, bang_error *err)
     return rc;
 }
 
+/* What killed runs left, beside the models of the lab too. */
+static void sweep_run(const char *folder)
+{
+    char *models = bang_path_join(folder, "models");
+    DIR *listing = models ? opendir(models) : NULL;
+    const struct dirent *entry;
+    while (listing && (entry = readdir(listing))) {
+        struct stat there;
+        char *path = entry->d_name[0] != '.' ? bang_path_join(models, entry->d_name) : NULL;
+        if (path && lstat(path, &there) == 0 && S_ISDIR(there.st_mode)) /* a link leads elsewhere */
+            bang_folder_sweep(path, NULL, NULL);
+        free(path);
+    }
+    if (listing)
+        closedir(listing);
+    free(models);
+    bang_folder_sweep(folder, NULL, NULL);
+}
+
 /* The rank that writes has the folder for itself; what others find comes to it. */
 static int run_experiments(json_t *results, const cli *c, const request *r, bang_error *err)
 {
@@ -244,7 +264,7 @@ static int run_experiments(json_t *results, const cli *c, const request *r, bang
     if (rc == 0)
         rc = write_report(c, r->output, err);
     if (rc == 0)
-        bang_folder_sweep(r->output);
+        sweep_run(r->output);
     bang_lock_give(lock);
     return rc;
 }

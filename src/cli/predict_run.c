@@ -218,7 +218,8 @@ static int run_all(run *a, bang_error *err)
     return more;
 }
 
-/* Outputs and labels, or neither: all that can fail comes before the first has its name. */
+/* Outputs and labels, or neither: all that can fail comes before the first has its name. Old labels
+ * go before the new outputs come, so that outputs never lie beside labels that are not theirs. */
 static int write_files(run *a, bang_error *err)
 {
     int rc = 0;
@@ -228,6 +229,8 @@ static int write_files(run *a, bang_error *err)
         rc = bang_npy_rows_settle(a->file, err);
     if (rc == 0 && a->label_file)
         rc = bang_file_settle(a->label_file, err);
+    if (rc == 0 && a->file && a->label_file)
+        rc = bang_file_vacate(a->label_file, err);
     if (rc == 0 && a->file) {
         rc = bang_npy_rows_commit(a->file, err);
         a->file = NULL;

@@ -188,6 +188,15 @@ int vit_work(vit_job *j, bang_error *err)
     return rc;
 }
 
+/* A run that was killed in its last moment has left it. */
+static void sweep_lock(const cli *c, const train_request *r)
+{
+    bang_lock *lock;
+    bang_error ignored = {0};
+    if (train_hold(&lock, c, r, &ignored) == 0)
+        bang_lock_give(lock);
+}
+
 int train_vit(cli *c, train_request *r)
 {
     vit_job j = {.c = c, .r = r, .first = bang_ranks_rank(c->ranks) == 0};
@@ -200,6 +209,7 @@ int train_vit(cli *c, train_request *r)
     if (finished < 0) {
         status = cli_fail(c, &err);
     } else if (finished) {
+        sweep_lock(c, r);
         status = vit_print_finished(&j);
     } else if (status == CLI_DONE) {
         train_state_notes(c, r);

@@ -1,10 +1,6 @@
 #include "data/save.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bang/base/file.h"
 #include "bang/data/sheet.h"
@@ -52,17 +48,19 @@ void bang_save_release(bang_save *save)
     *save = (bang_save){0};
 }
 
-/* An old manifest goes first: it would speak of files that are not its own. */
+/* The old manifest and the old labels go first, the new ones come last: no moment has images
+ * beside labels that are not their own, and images alone are no data to train with. */
 static int publish(const bang_save *save, bang_error *err)
 {
-    const char *manifest = save->targets[BANG_SAVE_MANIFEST];
-    if (unlink(manifest) < 0 && errno != ENOENT)
-        return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", manifest, strerror(errno));
-    for (int i = 0; i < BANG_SAVE_FILES; i++)
-        if (rename(save->paths[i], save->targets[i]) < 0)
-            return bang_fail(err, BANG_EIO, "%s: %s: cannot be replaced", save->targets[i],
-                             strerror(errno));
-    return 0;
+    static const int going[] = {BANG_SAVE_MANIFEST, BANG_SAVE_LABELS};
+    static const int coming[BANG_SAVE_FILES] = {BANG_SAVE_IMAGES, BANG_SAVE_PREVIEW,
+                                                BANG_SAVE_LABELS, BANG_SAVE_MANIFEST};
+    int rc = 0;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = bang_file_remove(save->targets[going[i]], err);
+    for (int i = 0; i < BANG_SAVE_FILES && rc == 0; i++)
+        rc = bang_file_move(save->paths[coming[i]], save->targets[coming[i]], err);
+    return rc;
 }
 
 int bang_save_preview(const bang_save *save, const bang_dataset *set, bang_error *err)

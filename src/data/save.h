@@ -1,7 +1,8 @@
 /* A folder that a made data set is written to: images.npy, labels.npy, preview.png and, last,
  * manifest.json. All four are made in FOLDER/.new.bang-part and take their places together in
  * the end, so a run that fails has changed nothing; without a manifest, one was killed in that
- * last moment. FOLDER/.bang-lock is held meanwhile. */
+ * last moment, and labels, if there are any, belong to the images. FOLDER/.bang-lock is held
+ * meanwhile. */
 #ifndef BANG_SRC_DATA_SAVE_H
 #define BANG_SRC_DATA_SAVE_H
 

@@ -85,7 +85,7 @@ static int keep(bang_vit_model *model, const char *top, const char *folder, cons
     if (rc == 0)
         rc = bang_vit_model_save(model, path, err);
     if (rc == 0)
-        bang_folder_sweep(folder);
+        bang_folder_sweep(folder, NULL, NULL);
     return rc;
 }
 

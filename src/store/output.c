@@ -170,13 +170,32 @@ static int copy_all(const bang_output *output, bang_error *err)
     return code;
 }
 
-/* Once the new files are complete. */
-static int remove_old(const bang_output_old *old, bang_error *err)
+/* Those from first on, once the new files are complete. */
+static int remove_old(const bang_output_old *old, size_t first, bang_error *err)
 {
-    for (size_t i = 0; i < old->count; i++)
+    for (size_t i = first; i < old->count; i++)
         if (unlink(old->paths[i]) < 0 && errno != ENOENT)
             return bang_fail(err, BANG_EIO, "%s: %s: remove it, the new files are complete",
                              old->paths[i], strerror(errno));
+    return 0;
+}
+
+/* The old index under a hidden name: should the run be killed once the new one has its place, the
+ * next run knows by it which shards are nobody's. One that was left by such a run has served.
+ * Where the file system has no links, such shards stay. */
+static int keep_note(const bang_output_old *old, const char *index, bang_error *err)
+{
+    struct stat now, noted;
+    if (!old->note || stat(index, &now) < 0)
+        return 0;
+    if (lstat(old->note, &noted) == 0 && noted.st_ino != now.st_ino) {
+        int code = remove_old(old, old->left, err);
+        if (code < 0)
+            return code;
+        unlink(old->note);
+    }
+    if (old->count > 0)
+        (void)!link(index, old->note);
     return 0;
 }
 
@@ -185,8 +204,9 @@ static int remove_old(const bang_output_old *old, bang_error *err)
  * names of old ones does the old index go before, so that it never names new ones. */
 static int give_names(bang_output *output, const bang_output_old *old, bang_error *err)
 {
-    int code = 0;
-    if (old->clash && output->index_path && unlink(output->index_path) < 0 && errno != ENOENT)
+    int code = keep_note(old, output->index_path ? output->index_path : output->stale, err);
+    if (code == 0 && old->clash && output->index_path && unlink(output->index_path) < 0 &&
+        errno != ENOENT)
         code = bang_fail(err, BANG_EIO, "%s: %s", output->index_path, strerror(errno));
     for (size_t i = 0; code == 0 && i < output->file_count; i++) {
         code = bang_file_commit(output->files[i].file, err);
@@ -199,7 +219,46 @@ static int give_names(bang_output *output, const bang_output_old *old, bang_erro
     }
     if (code == 0)
         output->made_folder = 0;
-    return code == 0 ? remove_old(old, err) : code;
+    if (code == 0)
+        code = remove_old(old, 0, err);
+    if (old->note)
+        unlink(old->note);
+    return code;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *skip_digits(const char *text)
+{
+    return text + strspn(text, "0123456789");
+}
+
+/* What an output of this path may be written as: its files; and, where that is safetensors, as
+ * one file, an index, or shards, -I-of-N, of the same name. */
+static int could_write(const void *context, const char *name)
+{
+    static const char one[] = ".safetensors", many[] = ".safetensors.index.json", of[] = "-of-";
+    const bang_output *output = context;
+    for (size_t i = 0; i < output->file_count; i++)
+        if (strcmp(name, last_name(output->files[i].path)) == 0)
+            return 1;
+    const char *path = output->index_path ? output->index_path : output->files[0].path;
+    const char *own = last_name(path), *end = output->index_path ? many : one;
+    if (!bang_text_ends_with(own, end))
+        return 0;
+    size_t length = strlen(own) - strlen(end);
+    const char *rest = name + length;
+    if (strncmp(name, own, length) != 0)
+        return 0;
+    if (strcmp(rest, one) == 0 || strcmp(rest, many) == 0)
+        return 1;
+    const char *middle = *rest == '-' ? skip_digits(rest + 1) : rest;
+    return strncmp(middle, of, sizeof of - 1) == 0 &&
+           strcmp(skip_digits(middle + sizeof of - 1), one) == 0;
 }
 
 /* A run that was killed may have had other shards. */
@@ -207,7 +266,7 @@ static void sweep(const bang_output *output)
 {
     char *beside = output->folder ? NULL : bang_path_beside(output->files[0].path, ".");
     if (output->folder || beside)
-        bang_folder_sweep(beside ? beside : output->path);
+        bang_folder_sweep(beside ? beside : output->path, could_write, output);
     free(beside);
 }
 

@@ -46,7 +46,9 @@ struct bang_output {
 typedef struct bang_output_old {
     char **paths; /* (count) to be removed at the commit, in this order; they may be missing */
     size_t count;
-    int clash; /* the old index names a file that is written */
+    size_t left; /* from here on they are of a checkpoint before that, whose run was killed */
+    int clash;   /* the old index names a file that is written */
+    char *note;  /* where the old index is kept, hidden, while its shards go; or NULL */
 } bang_output_old;
 
 /* The caller releases, also after a failure. */

@@ -58,33 +58,48 @@ static int add_shard(bang_output_old *old, const bang_output *output, const char
     return 0;
 }
 
-int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err)
+/* All shards of an index; one that cannot be read names none. */
+static int add_shards(bang_output_old *old, const bang_output *output, const char *index,
+                      bang_error *err)
 {
-    const char *index = old_index(output), *name, *last = "";
+    const char *name, *last = "";
     char *text = NULL;
     size_t size = 0;
     json_t *root = NULL, *value;
     bang_error none = {0};
-    int code = 0;
-    *out = (bang_output_old){0};
-    /* In a folder the other form of what was there before would be taken for this. */
-    if (output->folder)
-        code = add(out, strdup(output->stale), err);
-    /* One that cannot be read names no files. */
-    if (code == 0 && index && bang_file_read(&text, &size, index, &none) == 0)
+    if (bang_file_read(&text, &size, index, &none) == 0)
         (void)bang_json_parse(&root, text, size, &none);
-    if (none.code == BANG_EMEMORY)
-        code = bang_fail_memory(err);
+    int code = none.code == BANG_EMEMORY ? bang_fail_memory(err) : 0;
     json_object_foreach(json_object_get(root, "weight_map"), name, value)
     {
         const char *file = json_string_value(value);
         if (code < 0 || !file || strcmp(file, last) == 0) /* neighbours lie together */
             continue;
-        code = add_shard(out, output, index, file, err);
+        code = add_shard(old, output, index, file, err);
         last = file;
     }
     json_decref(root);
     free(text);
+    return code;
+}
+
+int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err)
+{
+    const char *index = old_index(output);
+    int code = 0;
+    *out = (bang_output_old){0};
+    /* In a folder the other form of what was there before would be taken for this. */
+    if (output->folder)
+        code = add(out, strdup(output->stale), err);
+    if (code == 0 && index)
+        code = add_shards(out, output, index, err);
+    int clash = out->clash;
+    out->left = out->count;
+    if (code == 0 && index) {
+        out->note = bang_path_hidden(index, ".bang-old");
+        code = out->note ? add_shards(out, output, out->note, err) : bang_fail_memory(err);
+    }
+    out->clash = clash;
     return code;
 }
 
@@ -93,6 +108,7 @@ void bang_output_release_old(bang_output_old *old)
     for (size_t i = 0; i < old->count; i++)
         free(old->paths[i]);
     free((void *)old->paths);
+    free(old->note);
     *old = (bang_output_old){0};
 }
 

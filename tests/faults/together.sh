@@ -42,12 +42,17 @@ data_make set/.bang-lock another_run_is_writing_here bang data make multicolor -
 reproduce run/.bang-lock another_run_is_writing_here bang reproduce theory -o run -q
 END
 
-# The cache: who comes second waits.
+# The cache: who comes second waits, until it is told that the lock is free.
 name=data_get
-rm -rf out && mkdir out
-flock out/.mnist.lock sleep 0.4 &
-while flock -n out/.mnist.lock true; do :; done
-BANG_CACHE=out bang data get mnist --from in/digits >said 2>why || wrong "exit $?"
+rm -rf out && mkdir out && mkfifo hold
+flock out/.mnist.lock sh -c 'read -r _ <hold' &
+while flock -n out/.mnist.lock true; do sleep 0.01; done
+BANG_CACHE=out bang data get mnist --from in/digits >said 2>why &
+pid=$!
+while kill -0 $pid 2>/dev/null && ! grep -q 'another process is filling the cache' why; do sleep 0.01; done
+[ -z "$(find out -type f ! -name .mnist.lock)" ] || wrong "wrote although it is locked"
+echo go >hold
+wait $pid || wrong "exit $?"
 grep -q 'another process is filling the cache' why || wrong "does not say that it waits"
 [ -z "$(find out -name '.?*')" ] || wrong "left $(find out -name '.?*')"
 wait

@@ -1,5 +1,7 @@
 """python_cases.py BANG: the module against the command, on random inputs."""
 import json
+import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -180,6 +182,18 @@ class Average(unittest.TestCase):
         self.same("ab", "--dtype", "bf16", "--max-memory", "64M", dtype="bf16",
                   max_memory=64 << 20)  # fmt: skip
 
+    def test_paths(self):
+        for form in (os.fsencode, pathlib.Path, str):
+            told = bang.average([form("a.safetensors"), form("b.safetensors")], form("é.safetensors"))
+            self.assertEqual(told["outputs"], ["é.safetensors"])
+            os.remove("é.safetensors")
+        for name in (b"\xff.safetensors", "\udcff.safetensors", "a\0b", ""):
+            with self.assertRaisesRegex(ValueError, "no UTF-8: rename it|is no name of a file"):
+                bang.average(["a.safetensors", "b.safetensors"], name)
+        for inputs in ("a.safetensors", [1, 2], None):
+            with self.assertRaises(TypeError):
+                bang.average(inputs, "refused.safetensors")
+
     def test_refuses(self):
         write("other.safetensors", w=np.zeros((2, 2)), u=np.zeros(1))
         write("nan.safetensors", w=np.full((5, 4), np.nan), v=np.zeros(3))
@@ -191,6 +205,8 @@ class Average(unittest.TestCase):
             (two, {"method": "ties"}, "base"),
             (two, {"method": "magic"}, "method magic"),
             (two, {"dtype": "f8"}, "dtype f8"),
+            (two, {"threads": -1}, "threads -1: must be 0"),
+            (two, {"threads": 4097}, "threads 4097: must be 0"),
             (["a.safetensors", "none.safetensors"], {}, "none.safetensors"),
             (["a.safetensors", "other.safetensors"], {}, "u"),
             (["a.safetensors", "nan.safetensors"], {}, "finite|NaN"),

@@ -33,6 +33,10 @@ int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t s
 /* Brings all that was written to disk, and says what failed so far: of files that belong
  * together each is settled before the first is committed, which then seldom fails. */
 int bang_file_settle(bang_file *file, bang_error *err);
+/* Removes what has the name now, and sees to it that this is on disk: of files that belong
+ * together the old one goes before the first new one comes, so that no moment has one of each.
+ * What is no regular file stays. */
+int bang_file_vacate(bang_file *file, bang_error *err);
 /* Syncs, renames and frees; after a failure the target is as it was. */
 int bang_file_commit(bang_file *file, bang_error *err);
 /* Removes what was written and frees; NULL is allowed. */
@@ -41,11 +45,17 @@ void bang_file_discard(bang_file *file);
 /* begin, write, commit. */
 int bang_file_put(const char *path, const void *data, size_t size, bang_error *err);
 
-/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all that lie in a
- * folder; those of runs that are alive stay. For who is done with an output and need not have
- * written all that an earlier run began. */
+/* For files that were made elsewhere, on the same file system: from takes the place of to; a file
+ * goes, where one is. Both are on disk when they return. */
+int bang_file_move(const char *from, const char *to, bang_error *err);
+int bang_file_remove(const char *path, bang_error *err);
+
+/* Removes the ".NAME.bang-part" that a killed run has left beside path, or all in a folder
+ * whose NAME is mine (NULL: all); those of runs that are alive stay. For who is done with an
+ * output and need not have written all that an earlier run began. */
 void bang_file_sweep(const char *path);
-void bang_folder_sweep(const char *path);
+void bang_folder_sweep(const char *path, int (*mine)(const void *context, const char *name),
+                       const void *context);
 
 /* Whole content, terminated by a 0 that size does not count; the caller frees. */
 int bang_file_read(char **out, size_t *size, const char *path, bang_error *err);
