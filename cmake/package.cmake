@@ -26,7 +26,7 @@ target_link_options(bang_shared PRIVATE
   -Wl,--version-script=${bang_script} -Wl,--no-undefined -Wl,-z,relro -Wl,-z,now
   -Wl,-z,noexecstack)
 target_link_libraries(bang_shared
-  PUBLIC PkgConfig::JANSSON PRIVATE PkgConfig::BANG_NEEDS Threads::Threads m)
+  PUBLIC PkgConfig::JANSSON PRIVATE PkgConfig::BANG_NEEDS Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # One object of all, so that what is private can be made local.
 set(bang_archive ${PROJECT_BINARY_DIR}/libbang.a)

@@ -150,7 +150,9 @@ int bang_ranks_open(bang_ranks **out, bang_cancel *cancel, bang_error *err)
         return 0;
     /* Ranks that share cores must not spin for each other while MPI itself waits. */
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    int rc = ranks_check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "ranks", err);
+    int rc = ranks_load(err);
+    if (rc == 0)
+        rc = ranks_check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "ranks", err);
     if (rc < 0)
         return rc;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

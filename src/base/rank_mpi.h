@@ -12,11 +12,11 @@
 #ifndef BANG_BASE_RANK_MPI_H
 #define BANG_BASE_RANK_MPI_H
 
-#include <mpi.h>
 #include <pthread.h>
 #include <sys/types.h>
 
 #include "bang/base/rank.h"
+#include "base/rank_mpi_load.h"
 
 enum {
     RANKS_STAGE = 4 << 20, /* bytes */
