@@ -78,6 +78,9 @@ int bang_ranks_agree(bang_ranks *ranks, const json_t *about, bang_error *err)
                        "same options, data and network",
                        differences.data + 2);
     bang_text_release(&differences);
+    uint8_t fine = 1;
+    if (rc == 0) /* nobody begins before all have compared: who fails is heard here */
+        rc = bang_ranks_max_u8(ranks, &fine, 1, err);
     json_decref(first);
     json_decref(now);
     free(own);

@@ -15,7 +15,8 @@
  * long only that it does. */
 void bang_agree_compare(bang_text *differences, const json_t *there, const json_t *now);
 
-/* Collective. Fails on a rank that was to do something else than rank 0, naming what differs. */
+/* Collective. Fails on a rank that was to do something else than rank 0, naming what differs; the
+ * others hear of it here once that one finishes or stops. */
 int bang_ranks_agree(bang_ranks *ranks, const json_t *about, bang_error *err);
 
 #endif
