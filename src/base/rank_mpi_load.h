@@ -10,9 +10,8 @@
 
 #include "bang/base/error.h"
 
-#if OMPI_MAJOR_VERSION < 3 || OMPI_MAJOR_VERSION > 5
-#error "its library may have another name and other handles: look at rank_mpi_load.c"
-#endif
+_Static_assert(OMPI_MAJOR_VERSION >= 3 && OMPI_MAJOR_VERSION <= 5,
+               "its library may have another name and other handles: look at rank_mpi_load.c");
 
 #define RANKS_MPI_CALLS(X)                                                                         \
     X(Allgather)                                                                                   \
