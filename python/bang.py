@@ -88,7 +88,7 @@ def _call(function, request, *arguments):
     code = function(ctypes.byref(told), text, *arguments, ctypes.byref(failure))
     try:
         if code < 0:
-            raise Error(failure.message.decode(errors="replace"), code)
+            raise Error(failure.message.decode(errors="replace").rstrip("\n"), code)
         return json.loads(ctypes.string_at(told))
     finally:
         _library.bang_bridge_free(told)
@@ -143,7 +143,9 @@ def average(inputs, output, *, alpha=None, weights=None, method="linear", base=N
 def _logits(numpy, name, value):
     """An array (n, classes) of float32 or float64 in C order; float16 becomes float32, exactly."""
     array = numpy.asarray(value)
-    if array.ndim != 2 or array.size == 0:
+    if array.size == 0:
+        raise ValueError(f"{name}: shape {array.shape}: there are no rows")
+    if array.ndim != 2:
         raise ValueError(f"{name}: shape {array.shape}: logits must be (n, classes)")
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(f"{name}: {array.dtype}: logits must be float16, float32 or float64")

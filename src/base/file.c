@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -240,13 +241,19 @@ int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t s
     return 0;
 }
 
+/* Words for a failure: what was there before is still there. */
+static const char *untouched(const bang_file *file)
+{
+    return file->part && access(file->target, F_OK) == 0 ? ": it is as it was before" : "";
+}
+
 int bang_file_settle(bang_file *file, bang_error *err)
 {
     flush(file);
     if (!file->failure && file->part && bang_os_sync(file->descriptor) < 0)
         file->failure = errno;
     return file->failure ? bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(file->failure),
-                                     file->part ? ": it is as it was before" : "")
+                                     untouched(file))
                          : 0;
 }
 
@@ -254,6 +261,25 @@ int bang_file_remove(const char *path, bang_error *err)
 {
     if ((unlink(path) < 0 && errno != ENOENT) || bang_os_sync_folder_of(path) < 0)
         return bang_fail(err, BANG_EIO, "%s: %s: cannot be removed", path, strerror(errno));
+    return 0;
+}
+
+int bang_file_room(const char *path, const char *folder, uint64_t bytes, bang_error *err)
+{
+    struct statvfs space;
+    size_t length = folder_length(path);
+    char *own = folder ? strdup(folder) : length ? strndup(path, length) : strdup(".");
+    if (!own)
+        return bang_fail_memory(err);
+    int known = statvfs(own, &space) == 0;
+    free(own);
+    unsigned long long room = known ? (unsigned long long)space.f_bavail * space.f_frsize : 0;
+    if (known && room < bytes)
+        return bang_fail(
+            err, BANG_EIO,
+            "%.500s: %llu bytes are needed, %llu are free: make room or choose another "
+            "disk",
+            path, (unsigned long long)bytes, room);
     return 0;
 }
 
@@ -274,9 +300,10 @@ int bang_file_vacate(bang_file *file, bang_error *err)
 int bang_file_commit(bang_file *file, bang_error *err)
 {
     int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
-    if (code == 0 && file->part && rename(file->part, file->target) < 0)
-        code =
-            bang_fail(err, BANG_EIO, "%s: %s: it is as it was before", file->path, strerror(errno));
+    if (code == 0 && file->part && rename(file->part, file->target) < 0) {
+        const char *why = strerror(errno);
+        code = bang_fail(err, BANG_EIO, "%s: %s%s", file->path, why, untouched(file));
+    }
     if (code < 0) {
         if (file->part)
             unlink(file->part);

@@ -56,7 +56,7 @@ typedef struct cli {
  * it. Rank 0 alone has a standard output, and all but rank 0 are quiet; a failure is printed once,
  * by cli_fail, whichever rank it happened on. shared is 0 for a command that knows nothing of
  * ranks: its rank 0 works, the others wait for it to end. Both return an exit status. */
-int cli_ranks_open(int shared);
+int cli_ranks_open(const char *command, int shared);
 int cli_ranks_close(int status);
 /* Those that share the work of this command; NULL: there are none. */
 bang_ranks *cli_ranks(void);

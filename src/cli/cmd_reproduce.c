@@ -248,15 +248,19 @@ static void sweep_run(const char *folder)
     bang_folder_sweep(folder, NULL, NULL);
 }
 
-/* The rank that writes has the folder for itself; what others find comes to it. */
-static int run_experiments(json_t *results, const cli *c, const request *r, bang_error *err)
+/* The rank that writes has the folder for itself; what others find comes to it. *begun: the folder
+ * was ours. */
+static int run_experiments(json_t *results, int *begun, const cli *c, const request *r,
+                           bang_error *err)
 {
+    *begun = 1;
     if (bang_ranks_rank(c->ranks) > 0)
         return run_all(results, c, r, err);
     bang_lock *lock = NULL;
     int rc = bang_folder_create(r->output, err);
     if (rc == 0)
         rc = lock_folder(&lock, r->output, err);
+    *begun = rc == 0;
     if (rc == 0 && !r->resume)
         rc = set_records_aside(c, r->output, err);
     if (rc == 0)
@@ -325,9 +329,10 @@ int cmd_reproduce(int argc, char **argv)
     if (!cli_usage_failed(&c)) {
         bang_error err = {0};
         json_t *results = json_object();
-        status = run_experiments(results, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
+        int begun;
+        status = run_experiments(results, &begun, &c, &r, &err) < 0 ? cli_fail(&c, &err) : CLI_DONE;
         int cut = status == CLI_INTERRUPTED || (status == CLI_FAILED && c.ranks);
-        if (cut && cli_speaks())
+        if (cut && begun && cli_speaks())
             print_kept(r.output);
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_incref(results));

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     cli_catch();
     const size_t command = argc > 1 ? find(argv[1]) : command_count;
     const int shared = command < command_count && commands[command].shared;
-    int status = cli_ranks_open(shared);
+    int status = cli_ranks_open(argc > 1 ? argv[1] : NULL, shared);
     if (status == CLI_DONE && (shared || cli_speaks()))
         status = cli_final_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {

@@ -103,5 +103,7 @@ int predict_print(const cli *c, const predict_request *r, const predict_result *
                r->features        ? "features"
                : r->probabilities ? "class probabilities"
                                   : "logits");
+    if (r->labels && !c->quiet)
+        printf("%s%s: labels\n", r->output ? "" : "\n", r->labels);
     return CLI_DONE;
 }

@@ -1,12 +1,30 @@
 /* A command as one of several ranks. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
 static bang_ranks *ranks;
 static int sharing, agreed;
 
-int cli_ranks_open(int shared)
+/* All ranks run the same command: others would wait for what never comes. */
+static int agree_on_command(const char *command, bang_error *err)
+{
+    char first[48] = "", own[48] = "";
+    uint8_t fine = 1;
+    snprintf(own, sizeof own, "%s", command ? command : "no command");
+    if (bang_ranks_rank(ranks) == 0)
+        memcpy(first, own, sizeof first);
+    int rc = bang_ranks_broadcast(ranks, first, sizeof first, err);
+    if (rc == 0 && memcmp(first, own, sizeof first) != 0)
+        rc = bang_fail(err, BANG_EUSAGE,
+                       "runs another command than rank 0: %s, not %s: start all ranks with the "
+                       "same command",
+                       own, first);
+    return rc < 0 ? rc : bang_ranks_max_u8(ranks, &fine, 1, err);
+}
+
+int cli_ranks_open(const char *command, int shared)
 {
     bang_error err = {0};
     sharing = shared;
@@ -21,6 +39,11 @@ int cli_ranks_open(int shared)
         bang_ranks_close(ranks, &err, &err);
         ranks = NULL;
         return CLI_FAILED;
+    }
+    if (agree_on_command(command, &err) < 0) {
+        if (cli_agree(&err))
+            cli_say("bang: %s\n", err.message);
+        return cli_status(err.code);
     }
     return CLI_DONE;
 }
@@ -45,9 +68,12 @@ void cli_ranks_note(cli *c)
                 "bang %s: note: srun started %d processes that do not know of each other: each "
                 "does the whole work: to share it say srun --mpi=pmix\n",
                 c->command, apart);
-    if (ranks && !c->ranks && !c->quiet && !c->help)
-        fprintf(stderr, "bang %s: note: works in one process: the other %d wait for it\n",
-                c->command, bang_ranks_count(ranks) - 1);
+    if (ranks && !c->ranks && !c->quiet && !c->help) {
+        char others[32] = "the other waits";
+        if (bang_ranks_count(ranks) > 2)
+            snprintf(others, sizeof others, "the other %d wait", bang_ranks_count(ranks) - 1);
+        fprintf(stderr, "bang %s: note: works in one process: %s for it\n", c->command, others);
+    }
 }
 
 int cli_agree(bang_error *err)

@@ -63,10 +63,17 @@ void train_state_notes(const cli *c, const train_request *r);
 /* Two trainings that write one state would mix: the second is refused. *out may be NULL; the
  * caller gives it back. */
 int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err);
+/* Sees to it that there is room for the output, and for a state beside it; what becomes of a state
+ * that cannot be written is told around the bar. On the rank that writes. */
+int train_reserve(bang_train_state *state, const train_request *r, size_t parameters, cli_bar *bar,
+                  bang_error *err);
 /* Says that the work was interrupted and how it goes on; saved: step of the state, 0: none. */
 int train_interrupted(const cli *c, const train_request *r, uint64_t saved);
+/* 1 if that failure was one of a picture that cannot be read. */
+int train_is_bad_picture(const bang_error *err, const bang_images *train,
+                         const bang_images *validation);
 /* Says how a training that has failed goes on, if something of it is saved. */
-void train_failed(const cli *c, const train_request *r, uint64_t saved);
+void train_failed(const cli *c, const train_request *r, uint64_t saved, int bad_picture);
 /* "3000 steps of 64 rows ..., rate 0.001 cosine, ..." as one line. */
 void train_print_recipe(const train_request *r, const char *rows, uint64_t epoch_steps);
 

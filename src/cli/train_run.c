@@ -181,7 +181,10 @@ static int work(job *j, bang_error *err)
         return rc;
     j->parameters = parameter_count(&j->mlp);
     j->reduced_inputs = in.columns.group_count;
-    rc = train_reduced(j, &in, err);
+    if (j->first)
+        rc = train_reserve(&r->options.state, r, j->parameters, &j->bar, err);
+    if (rc == 0)
+        rc = train_reduced(j, &in, err);
     if (j->resumed_from == 0 && rc == 0)
         train_log_begin(&j->log, 0); /* of no steps: an empty one */
     bang_error why = {0};
@@ -205,6 +208,9 @@ static void print_table(const job *j)
 {
     const train_request *r = j->r;
     const bang_mlp *mlp = &j->mlp;
+    char ranks[32] = "";
+    if (bang_ranks_count(j->c->ranks) > 1)
+        snprintf(ranks, sizeof ranks, ", %d ranks", bang_ranks_count(j->c->ranks));
     printf("data       %s: %zu inputs of %zu numbers, %zu classes\n", r->data, j->train.count,
            j->train.width, j->train.classes);
     printf("network    %zu", mlp->width[0]);
@@ -216,8 +222,8 @@ static void print_table(const job *j)
     putchar('\n');
     train_print_recipe(r, "row", j->epoch_steps);
     if (j->seconds > 0 && r->options.steps)
-        printf("speed      %.0f steps/s\n",
-               (double)(r->options.steps - j->resumed_from) / j->seconds);
+        printf("speed      %.0f steps/s%s\n",
+               (double)(r->options.steps - j->resumed_from) / j->seconds, ranks);
     if (j->resumed_from)
         printf("resumed    after step %llu\n", (unsigned long long)j->resumed_from);
     if (r->options.steps)
@@ -269,7 +275,7 @@ int train_run(cli *c, train_request *r)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);
         if (rc < 0 && rc != BANG_ECANCELLED && c->ranks)
-            train_failed(c, r, j.saved);
+            train_failed(c, r, j.saved, 0);
     }
     bang_mlp_release(&j.mlp);
     bang_dataset_release(&j.train);

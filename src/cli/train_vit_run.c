@@ -171,7 +171,11 @@ int vit_work(vit_job *j, bang_error *err)
     vit_print_plan(j);
     snprintf(j->label, sizeof j->label, "training");
     double begin = cli_seconds();
-    int rc = bang_tune_vit(&j->model, &j->train, j->validation.count ? &j->validation : NULL,
+    int rc = j->first
+                 ? train_reserve(&j->options.train.state, r, j->model.vit.map.count, &j->bar, err)
+                 : 0;
+    if (rc == 0)
+        rc = bang_tune_vit(&j->model, &j->train, j->validation.count ? &j->validation : NULL,
                            &j->options, &j->result, err);
     j->seconds = cli_seconds() - begin;
     cli_bar_finish(&j->other);
@@ -218,11 +222,13 @@ int train_vit(cli *c, train_request *r)
         if (rc == 0)
             rc = vit_work(&j, &err);
         bang_lock_give(lock);
+        if (rc < 0 && rc != BANG_ECANCELLED)
+            cli_agree(&err); /* what another rank met counts */
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : vit_print(&j);
         if (rc < 0 && rc != BANG_ECANCELLED)
-            train_failed(c, r, j.result.saved);
+            train_failed(c, r, j.result.saved, train_is_bad_picture(&err, &j.train, &j.validation));
     }
     bang_vit_model_release(&j.model);
     bang_images_release(&j.train);

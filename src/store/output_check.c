@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
+#include "bang/base/file.h"
 #include "store/output.h"
 
 /* The nearest folder above path that exists; path becomes its name. */
@@ -61,8 +61,8 @@ static void check_inputs(bang_text *problems, const bang_output *output,
 static void check_space(bang_text *problems, bang_output *const *outputs, const struct stat *status,
                         size_t count, size_t k, const char *folder)
 {
-    unsigned long long need = 0;
-    struct statvfs space;
+    uint64_t need = 0;
+    bang_error why = {0};
     for (size_t i = 0; i < count; i++) {
         if (status[i].st_dev != status[k].st_dev)
             continue;
@@ -70,12 +70,8 @@ static void check_space(bang_text *problems, bang_output *const *outputs, const 
             return;
         need += bang_output_bytes(outputs[i]);
     }
-    if (statvfs(folder, &space) == 0 && (unsigned long long)space.f_bavail * space.f_frsize < need)
-        bang_text_add(problems,
-                      "%.500s: %llu bytes are needed, %llu are free: make room or choose another "
-                      "disk\n",
-                      bang_output_file_path(outputs[k], 0), need,
-                      (unsigned long long)space.f_bavail * space.f_frsize);
+    if (bang_file_room(bang_output_file_path(outputs[k], 0), folder, need, &why) < 0)
+        bang_text_add(problems, "%s\n", why.message);
 }
 
 int bang_output_check(bang_text *problems, bang_output *const *outputs, size_t count,

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "bang/base/agree.h"
+#include "bang/base/digest.h"
 #include "theory/simulate_plan.h"
 
 typedef struct simulation {
@@ -68,6 +70,44 @@ static void fill_result(bang_simulation_result *out, const simulation *all)
     summarise(&out->wse_mean, &out->wse_error, all->accuracy, runs, scores, models + 1);
 }
 
+static int add_digest(json_t *about, const char *key, const void *data, size_t size,
+                      bang_error *err)
+{
+    char digest[BANG_DIGEST_TEXT];
+    int rc = bang_digest_bytes(digest, data, size, err);
+    return rc == 0 && json_object_set_new(about, key, json_string(digest)) < 0
+               ? bang_fail_memory(err)
+               : rc;
+}
+
+/* Ranks that draw other data, or fit them in another way, would be mixed into one mean. */
+static int agree(const bang_theory_problem *p, const bang_simulation_options *o, bang_error *err)
+{
+    if (bang_ranks_count(o->ranks) == 1)
+        return 0;
+    static const char *const fits[] = {"mean", "logistic", "population"};
+    static const char *const draws[] = {"environment", "sample"};
+    const size_t models = (size_t)p->models;
+    json_t *about = json_pack(
+        "{sI sf sf si sI sI sI ss ss sI sb sf sI}", "classes", (json_int_t)p->classes, "shift",
+        p->shift, "sigma", p->sigma, "models", p->models, "runs", (json_int_t)o->runs, "train",
+        (json_int_t)o->train, "test", (json_int_t)o->test, "fit", fits[o->fit], "draw",
+        draws[o->draw], "dimension", (json_int_t)o->dimension, "full", o->full, "ridge", o->ridge,
+        "seed", (json_int_t)o->seed);
+    int rc = about ? 0 : bang_fail_memory(err);
+    if (rc == 0)
+        rc = add_digest(about, "weights", p->weights, models * sizeof *p->weights, err);
+    if (rc == 0)
+        rc = add_digest(about, "scales", p->scales, models * sizeof *p->scales, err);
+    if (rc == 0)
+        rc =
+            add_digest(about, "features", p->patterns, p->pattern_count * sizeof *p->patterns, err);
+    if (rc == 0)
+        rc = bang_ranks_agree(o->ranks, about, err);
+    json_decref(about);
+    return rc;
+}
+
 int bang_simulate(bang_simulation_result *out, const bang_theory_problem *problem,
                   const bang_simulation_options *options, bang_error *err)
 {
@@ -75,6 +115,8 @@ int bang_simulate(bang_simulation_result *out, const bang_theory_problem *proble
     simulation all = {.plan = &plan};
     int workers = 0;
     int rc = bang_simulation_check(problem, options, err);
+    if (rc == 0)
+        rc = agree(problem, options, err);
     if (rc == 0)
         rc = bang_simulation_plan_init(&plan, problem, options, err);
     if (rc == 0)

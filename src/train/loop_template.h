@@ -314,7 +314,10 @@ static int NAME(save)(RUN *run, int stopping, bang_error *err)
         return 0;
     if (!stopping)
         rc = NAME(agree)(run, err);
-    return rc < 0 ? rc : train_saver_save(&run->saver, run->step, err);
+    if (rc < 0)
+        return rc;
+    return stopping ? train_saver_save(&run->saver, run->step, err)
+                    : train_saver_try(&run->saver, run->step, err);
 }
 
 /* One batch and what follows it. */

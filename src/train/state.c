@@ -173,15 +173,26 @@ static int load(train_saver *saver, bang_error *err)
     return rc < 0 ? rc : 1;
 }
 
+/* A state is written beside the one before; where there is none yet, it and what comes in the end
+ * are on the disk together. */
+static int check_room(const train_saver *saver, int found, bang_error *err)
+{
+    uint64_t state = 0, beside = saver->how->beside;
+    for (size_t i = 0; i < saver->count; i++)
+        state += (uint64_t)saver->items[i].count * bang_dtype_size(saver->items[i].dtype);
+    uint64_t need = !found ? state + beside : state > beside ? state : beside;
+    return bang_file_room(saver->how->path, NULL, need, err);
+}
+
 /* The file is rank 0's: others may be on machines that do not see it. */
 int train_saver_load(train_saver *saver, bang_error *err)
 {
-    if (!saver->how->resume)
-        return 0;
-    int found = bang_ranks_rank(saver->ranks) == 0 ? load(saver, err) : 0;
-    if (found < 0)
-        return found;
-    int rc = bang_ranks_broadcast(saver->ranks, &found, sizeof found, err);
+    int first = bang_ranks_rank(saver->ranks) == 0;
+    int found = first && saver->how->resume ? load(saver, err) : 0;
+    int rc = found < 0 || !first ? found : check_room(saver, found, err);
+    if (rc < 0 || !saver->how->resume)
+        return rc;
+    rc = bang_ranks_broadcast(saver->ranks, &found, sizeof found, err);
     for (size_t i = 0; rc == 0 && found && i < saver->count; i++)
         rc = bang_ranks_broadcast(saver->ranks, saver->items[i].data,
                                   saver->items[i].count * bang_dtype_size(saver->items[i].dtype),
@@ -237,6 +248,19 @@ int train_saver_save(train_saver *saver, uint64_t step, bang_error *err)
         saver->saved = step;
     }
     return rc;
+}
+
+int train_saver_try(train_saver *saver, uint64_t step, bang_error *err)
+{
+    const bang_train_state *how = saver->how;
+    bang_error why = {0};
+    int rc = train_saver_save(saver, step, &why);
+    if (rc == BANG_EIO && how->missed) {
+        saver->last = now();
+        how->missed(how->context, why.message);
+        return 0;
+    }
+    return rc < 0 ? bang_fail(err, rc, "%s", why.message) : 0;
 }
 
 int bang_train_state_remove(const char *path, bang_error *err)

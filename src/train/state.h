@@ -34,7 +34,8 @@ void train_saver_release(train_saver *saver);
 void train_saver_add(train_saver *saver, const char *name, bang_dtype dtype, size_t count,
                      void *data);
 
-/* Fills the items from the file, on all ranks. 1; 0 if it is not there or not to be resumed. */
+/* Fills the items from the file, on all ranks. 1; 0 if it is not there or not to be resumed. Fails
+ * too where the disk has no room for what is to be written. */
 int train_saver_load(train_saver *saver, bang_error *err);
 /* What a file of ours never holds is damage; step is what was loaded, sound what else the caller
  * has looked at. */
@@ -43,6 +44,8 @@ int train_saver_accept(const train_saver *saver, uint64_t step, uint64_t steps, 
 /* 1 when it is time to write. */
 int train_saver_is_due(const train_saver *saver);
 int train_saver_save(train_saver *saver, uint64_t step, bang_error *err);
+/* The same in the middle of the work, which a full disk need not end: see how->missed. */
+int train_saver_try(train_saver *saver, uint64_t step, bang_error *err);
 
 /* The options that a result depends on, by name; a new reference or NULL. */
 json_t *train_about(const bang_train_options *options);

@@ -262,7 +262,7 @@ static int save_due(tune *run, bang_error *err)
         return 0;
     int rc = train_agree_bytes(run->weights, run->count * sizeof *run->weights, "the weights",
                                o->ranks, err);
-    return rc < 0 ? rc : train_saver_save(&run->saver, run->step, err);
+    return rc < 0 ? rc : train_saver_try(&run->saver, run->step, err);
 }
 
 static int stop(tune *run, bang_error *err)

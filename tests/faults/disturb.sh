@@ -81,7 +81,7 @@ done <lines
 [ $failed -eq 0 ] || exit 1
 
 if [ "$part" = disk ]; then
-    mkdir small && mount -t tmpfs -o size=1M none small || exit 1
+    mkdir small && mount -t tmpfs -o size=4M none small || exit 1
     trap 'cd /; umount "$work/small"; rm -rf "$work"' EXIT
     # A disk with the old output on it and a page of room: each line needs more.
     while read -r name line; do
@@ -94,6 +94,28 @@ if [ "$part" = disk ]; then
         [ "$name" = reproduce ] || as_before "$name" small
         find small -mindepth 1 -delete
     done <lines
+    # Room for the output, not for its state as well: told before the first step. Room that goes
+    # in the middle: the state is missed, the work is not.
+    set -- bang train --data "$work/in/set" --hidden 8 --state-minutes 0 --no-reduction -o out.safetensors
+    room() { # KILOBYTES
+        rm -f small/filler
+        free=$(df -Pk small | awk 'NR == 2 { print $4 }')
+        head -c $(((free - $1) * 1024)) /dev/zero >small/filler
+    }
+    (cd old && "$@" --steps 3 -q) || wrong "training"
+    room 600 # the output has 166 KB, a state 994
+    refuse "training with room for the output alone" small 'state: [0-9]* bytes are needed, [0-9]* are free' "$@" --steps 3 -q
+    [ "$(ls small)" = filler ] || wrong "training with room for the output alone: left something"
+    room 1600
+    # the second state finds no room beside the first
+    (cd small && "$@" --steps 3 -q) >said 2>why || wrong "states without room: exit $?"
+    grep -q '^bang train: warning: the state is not saved: out.safetensors.state: No space left on device: it is as it was before: goes on' why ||
+        wrong "states without room: nobody says so"
+    cmp -s old/out.safetensors small/out.safetensors || wrong "states without room: another output"
+    [ "$(ls -A small)" = 'filler
+out.safetensors' ] || wrong "states without room: left something"
+    rm -f old/out.safetensors
+    find small -mindepth 1 -delete
     # Nothing may be written at all.
     while read -r name line; do
         line=$(in_full "$line")

@@ -40,6 +40,24 @@ bang simulate --example 1-2 --runs 2 >one
 ranks 4 bang simulate --example 1-2 --runs 2 >many || fail "simulate: exit $?"
 cmp one many || fail "simulate: two runs, four ranks"
 
+# ranks that mean different things, and different commands
+ranks 1 bang simulate --example 1-2 --runs 4 : -n 1 bang simulate --example 1-2 --runs 4 --seed 2 >many
+[ $? -eq 2 ] || fail "simulate, two seeds: another status than 2"
+[ ! -s many ] || fail "simulate, two seeds: something on standard output"
+says "simulate, two seeds" 'bang simulate: rank 1: this rank is to do something else than rank 0: seed: 1 there, 2 now: give all ranks the same options, data and network'
+for model in 1,2 1,3; do
+    ranks 1 bang simulate -p .9 --model 1,2 --runs 2 : -n 1 bang simulate -p .9 --model $model --runs 2 >many
+    code=$?
+    case $model in 1,2) [ $code -eq 0 ] ;; *) [ $code -eq 2 ] && grep -q 'rank 0: features: not the same' err ;; esac ||
+        fail "simulate, models 1,2 and $model: exit $code"
+done
+ranks 1 bang simulate --example 1-2 --runs 4 : -n 1 bang predict --model nowhere >many
+[ $? -eq 2 ] || fail "two commands: another status than 2"
+[ ! -s many ] || fail "two commands: something on standard output"
+says "two commands" 'bang: rank 1: runs another command than rank 0: predict, not simulate: start all ranks with the same command'
+ranks 1 bang theory -p .9 --model 1,5 : -n 1 bang train --data nowhere >many
+[ $? -eq 2 ] || fail "a command of one process, another of many: another status than 2"
+
 ranks 3 bang simulate --runs some >many
 [ $? -eq 2 ] || fail "usage: another status than 2"
 [ ! -s many ] || fail "usage: something on standard output"
@@ -53,7 +71,7 @@ cmp one many || fail "--version"
 bang theory -p .9 --model 1,5 >one
 ranks 2 bang theory -p .9 --model 1,5 >many || fail "theory: exit $?"
 cmp one many || fail "theory"
-says theory 'bang theory: note: works in one process: the other 1 wait for it'
+says theory 'bang theory: note: works in one process: the other waits for it'
 ranks 2 bang inspect nowhere -q >many
 [ $? -eq 1 ] || fail "inspect: another status than 1"
 says inspect 'bang inspect: nowhere: No such file or directory'

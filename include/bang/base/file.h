@@ -12,6 +12,7 @@
 #define BANG_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bang/base/error.h"
 
@@ -49,6 +50,10 @@ int bang_file_put(const char *path, const void *data, size_t size, bang_error *e
  * goes, where one is. Both are on disk when they return. */
 int bang_file_move(const char *from, const char *to, bang_error *err);
 int bang_file_remove(const char *path, bang_error *err);
+
+/* Fails, saying both numbers, where the disk of folder (NULL: that of path) has less free than the
+ * bytes that path is to have; where that cannot be known it does not. */
+int bang_file_room(const char *path, const char *folder, uint64_t bytes, bang_error *err);
 
 /* Removes the ".NAME.bang-part" that a killed run has left beside path, or all in a folder
  * whose NAME is mine (NULL: all); those of runs that are alive stay. For who is done with an

@@ -66,6 +66,12 @@ typedef struct bang_train_state {
     int resume;       /* go on from the file, if it is there */
     double *own;      /* (own_count) numbers of the caller's, saved and restored with the rest */
     size_t own_count;
+    uint64_t beside; /* bytes of what is to be written on its disk in the end: before the first
+                      * step it must have room for them and for a state */
+    /* NULL, or hears why a state could not be written in between: then the training goes on with
+     * the one before, and the next is tried when it is due */
+    void (*missed)(void *context, const char *why);
+    void *context;
 } bang_train_state;
 
 typedef struct bang_train_options {
