@@ -97,9 +97,11 @@ int train_interrupted(const cli *c, const train_request *r, uint64_t saved)
 /* A message about a picture begins with its path or number, perhaps after the rank that met it. */
 static int names_picture(const char *message, const bang_images *set)
 {
-    int rank, skipped = 0;
-    if (sscanf(message, "rank %d: %n", &rank, &skipped) == 1)
-        message += skipped;
+    static const char digits[] = "0123456789";
+    if (strncmp(message, "rank ", 5) == 0) {
+        const char *end = message + 5 + strspn(message + 5, digits);
+        message = strncmp(end, ": ", 2) == 0 ? end + 2 : message;
+    }
     for (size_t i = 0; set->paths && i < set->count; i++) {
         size_t length = strlen(set->paths[i]);
         if (strncmp(message, set->paths[i], length) == 0 && message[length] == ':')
