@@ -105,7 +105,7 @@ static int agree_batch(bang_predictor *p, bang_error *err)
 {
     uint64_t batch = choose_batch(p);
     int rc = bang_ranks_broadcast(p->options.ranks, &batch, sizeof batch, err);
-    p->batch = (size_t)batch;
+    p->batch = batch ? (size_t)batch : 1;
     return rc;
 }
 
