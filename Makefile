@@ -4,6 +4,9 @@
 #   make install    all of it under PREFIX; make uninstall takes it away again
 #   make deb        Debian packages, into build/deb
 #   make reproduce  the paper's experiments at their quick scale, into reproduce/
+#   make bench      all benchmarks, some beside PyTorch: an hour
+#   make fuzz       every parser of foreign bytes for FUZZ_SECONDS
+#   make format     C sources as clang-format has them; make clean removes build/
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
@@ -11,7 +14,7 @@ JOBS := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || ec
 CONFIGURE = cmake --preset $(1) $(2) >/dev/null
 BUILD = cmake --build --preset $(1) -j $(JOBS) $(2)
 
-.PHONY: all test reproduce bench fuzz install uninstall deb clean format
+.PHONY: all test reproduce bench fuzz install uninstall deb clean format help
 
 all:
 	@tools/install-packages build
@@ -59,6 +62,13 @@ uninstall:
 	@[ -f build/installed.txt ] || { echo "nothing was installed from here" >&2; exit 1; }
 	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done \
 	    < build/installed.txt
+	@sed -n 's|/[^/]*$$||; /[/]bang\(\/[a-z]*\)*$$/p' build/installed.txt | sort -ru | \
+	    while read -r folder; do \
+	        [ ! -d "$(DESTDIR)$$folder" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
+	    done
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
 
 deb:
 	@tools/install-packages deb

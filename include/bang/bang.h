@@ -3,9 +3,19 @@
  *
  *     #include <bang/bang.h>
  *     cc program.c $(pkg-config --cflags --libs bang)
+ *
+ * C++ programs include this header, not those of the rooms.
  */
 #ifndef BANG_BANG_H
 #define BANG_BANG_H
+
+#ifdef __cplusplus
+/* What the rooms include, first: C++ may not meet it within extern "C". */
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+extern "C" {
+#endif
 
 #include "bang/base/agree.h"
 #include "bang/base/arena.h"
@@ -91,5 +101,9 @@
 #include "bang/train/predict.h"
 #include "bang/train/train.h"
 #include "bang/train/tune.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(atomic_int) == sizeof(int) && _Alignof(atomic_int) == _Alignof(int),
+               "C++ programs see an int");
+
+int bang_cancel_raise(bang_cancel *cancel)
+{
+    return atomic_exchange(&cancel->raised, 1);
+}
+
 int bang_cancelled(bang_cancel *cancel)
 {
     return cancel && atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;

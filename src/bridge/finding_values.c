@@ -85,13 +85,13 @@ int bang_finding_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set, bang_
     return 0;
 }
 
-double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role)
+double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t label, bang_role role)
 {
     const bang_tally *t = set->tally;
-    if (set->member[role] < 0 || t->class_rows[class] == 0)
+    if (set->member[role] < 0 || t->class_rows[label] == 0)
         return NAN;
-    size_t right = t->class_right[class * t->member_count + (size_t)set->member[role]];
-    return (double)right / (double)t->class_rows[class];
+    size_t right = t->class_right[label * t->member_count + (size_t)set->member[role]];
+    return (double)right / (double)t->class_rows[label];
 }
 
 const char *bang_finding_ood_average(const bang_diagnosis *found)

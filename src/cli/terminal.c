@@ -16,7 +16,7 @@ static bang_cancel cancel;
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_exchange(&cancel.raised, 1))
+    if (bang_cancel_raise(&cancel))
         _exit(CLI_INTERRUPTED);
 }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What `make install` puts down is enough to build on: the example against the
-# shared and the static library, by pkg-config and by CMake, and the Python
-# module; every man page renders without a warning; completion offers commands,
-# options and files.
+# shared and the static library, by pkg-config and by CMake, a C++ program, and
+# the Python module; every man page renders without a warning; completion offers commands,
+# options, their values and files.
 set -u
 cd "${BANG_SOURCE:-$(dirname "$0")/../..}" || exit 1
 build=$(cd "${BANG_BUILD:-build}" && pwd) || exit 1
@@ -57,6 +57,20 @@ readelf -d "$work/static" | grep -q 'NEEDED.*libbang[.]so' && fail "static: it i
 { cmake -S examples -B "$work/cmake" -DCMAKE_PREFIX_PATH="$usr" &&
     cmake --build "$work/cmake"; } >"$work/log" 2>&1 || fail "cmake: $(cat "$work/log")"
 try "$work/cmake/average_and_ask" cmake
+cat >"$work/program.cpp" <<'C'
+#include <bang/bang.h>
+#include <cstdio>
+int main()
+{
+    bang_cancel cancel = {};
+    int before = bang_cancel_raise(&cancel);
+    std::printf("%d%d\n", before, bang_cancelled(&cancel));
+}
+C
+# shellcheck disable=SC2046
+${CXX:-g++} -std=c++11 -Wall -Wextra -Werror -pedantic "$work/program.cpp" \
+    $(pkg-config --cflags --libs bang) -o "$work/program" || fail "C++: it does not compile"
+[ "$("$work/program")" = 01 ] || fail "C++: it does not run"
 "$work/shared" nothing "$work/fine.safetensors" "$work/out.safetensors" 2>/dev/null &&
     fail "the example does not notice a missing file"
 
@@ -103,6 +117,13 @@ offers get bang data g
 offers --overlap bang theory --ov
 offers --from bang data get --f
 offers some.npy bang diagnose --labels so
+offers sgd bang train --optimizer s
+offers sgd bang train --data x --optimizer ''
+offers layer-norm bang average a b --balance l
+offers ties bang average -m t
+offers generating-function bang theory --method g
+offers shift bang data make s
+offers ensemble-size bang reproduce theory ens
 # zsh's own parts, the matching of words and the menu, are left out.
 cat >"$work/complete.zsh" <<'C'
 completion=$1
@@ -125,6 +146,10 @@ if command -v zsh >/dev/null; then
     zsh_offers '^-K:number of classes' bang theory -
     zsh_offers '^--from:take the files' bang data get --f
     zsh_offers FILES bang diagnose --labels so
+    zsh_offers '^sgd$' bang train --optimizer s
+    zsh_offers '^ties$' bang average -m t
+    zsh_offers '^shift$' bang data make s
+    zsh_offers '^ensemble-size$' bang reproduce theory ens
 else
     fail "zsh is not installed"
 fi

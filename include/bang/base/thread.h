@@ -7,15 +7,25 @@
 #ifndef BANG_BASE_THREAD_H
 #define BANG_BASE_THREAD_H
 
+#ifndef __cplusplus
 #include <stdatomic.h>
+#endif
 #include <stddef.h>
 
 #include "bang/base/error.h"
 
-/* Raised by whoever wants long work to stop (a signal handler may). */
+/* Raised by whoever wants long work to stop. C++ has no atomic_int; it sees the
+ * int that lies there and leaves it to the functions below. */
 typedef struct bang_cancel {
+#ifdef __cplusplus
+    int raised;
+#else
     atomic_int raised;
+#endif
 } bang_cancel;
+
+/* Returns whether it was raised before. A signal handler may call it. */
+int bang_cancel_raise(bang_cancel *cancel);
 
 /* 1 if cancel (which may be NULL) was raised. */
 int bang_cancelled(bang_cancel *cancel);

@@ -93,7 +93,7 @@ double bang_finding_gap(const bang_set_diagnosis *set, bang_role role);
 int bang_finding_mcnemar(bang_mcnemar *out, const bang_set_diagnosis *set,
                          bang_quantity difference);
 /* Accuracy within a class; NaN where it has no samples. Needs by_class. */
-double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t class, bang_role role);
+double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t label, bang_role role);
 /* What AM is in the mean over OOD sets: "given", "ose" in its place, or "mixed". */
 const char *bang_finding_ood_average(const bang_diagnosis *found);
 /* "1.524", or "0.0001643" where that needs more digits. */
