@@ -44,7 +44,7 @@ bench:
 	@$(call BUILD,release,--target all benches)
 	@for bench in build/bench/*; do echo "== $${bench##*/}"; "$$bench" || exit 1; done
 
-# Each target gets FUZZ_SECONDS; what it finds worth keeping stays in build/fuzz/found.
+# Each target gets FUZZ_SECONDS, one per core at a time (FUZZ_JOBS); what it finds worth keeping stays in build/fuzz/found.
 fuzz:
 	@tools/install-packages fuzz
 	@$(call CONFIGURE,fuzz)
