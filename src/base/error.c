@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bang/base/text.h"
 #include "base/os.h"
 
 int bang_fail(bang_error *err, int code, const char *format, ...)
@@ -21,6 +22,7 @@ int bang_fail(bang_error *err, int code, const char *format, ...)
         composed.message[0] = '\0';
     else if ((size_t)length >= sizeof composed.message)
         memcpy(composed.message + sizeof composed.message - 4, "...", 4);
+    bang_text_flatten(composed.message); /* what it quotes may hold line breaks */
     *err = composed;
     return code;
 }

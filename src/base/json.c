@@ -73,7 +73,6 @@ int bang_json_parse(json_t **out, const char *text, size_t size, bang_error *err
         return 0;
     if (json_error_code(&why) == json_error_out_of_memory)
         return bang_fail_memory(err);
-    bang_text_flatten(why.text); /* it quotes what is there, line breaks too */
     return bang_fail(err, BANG_EDATA, "line %d, column %d: %s: not valid JSON", why.line,
                      why.column, why.text);
 }

@@ -156,10 +156,8 @@ int bang_class_map_parse(bang_class_map *out, const char *text, size_t size, con
         rc = take_map(out, root, &problems, err);
     if (rc == 0 && problems.failed)
         rc = bang_fail_memory(err);
-    else if (rc == 0 && problems.size) {
-        bang_text_flatten(problems.data);
+    else if (rc == 0 && problems.size)
         rc = bang_fail(err, BANG_EDATA, "%.300s: %s", name, problems.data + 2);
-    }
     bang_text_release(&problems);
     json_decref(root);
     if (rc < 0)

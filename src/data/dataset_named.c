@@ -145,8 +145,6 @@ static int parse_name(request *r, const char *source, bang_error *err)
     if (!(r->seen & 1u << SPLIT))
         r->shift.split = bang_shift_usual_split(r->shift.kind);
     bang_error why = {0};
-    if (problems.data)
-        bang_text_flatten(problems.data); /* it quotes what was given, line breaks too */
     if (bang_text_fail(&problems, &why) < 0 && rc == 0)
         rc = bang_fail(err, why.code, "%s: %s", sets[which].name, why.message);
     return rc;

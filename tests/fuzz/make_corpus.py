@@ -123,6 +123,8 @@ def family():
     return {"objectnet": MARK.join([classes, text(folders), text(names), lines, text(ranks)]),
             "lost": MARK.join([classes, text(folders), text({"Banana": "apple"}), lines,
                                text(ranks)]),
+            "line_break": MARK.join([classes, text(folders), text({"Banana": "a\nb"}), lines,
+                                     text(ranks)]),
             "ranks": MARK.join([classes, text(folders), text(names), lines, text({"0": 9})]),
             "twice": b"n01\nn01\n", "numbers": b"0\n1\n2\n"}
 

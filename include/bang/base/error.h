@@ -5,7 +5,8 @@
  *     if (bang_file_put("out.csv", text, size, &err) < 0)
  *         fprintf(stderr, "%s\n", err.message);
  *
- * A message reads "what: why: what to do" and fits on one line.
+ * A message reads "what: why: what to do" and is one line: control characters of what it
+ * quotes become '?'.
  */
 #ifndef BANG_BASE_ERROR_H
 #define BANG_BASE_ERROR_H
