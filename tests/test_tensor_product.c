@@ -51,14 +51,20 @@ static void test_avx2(void **state)
     check_rows_f32(bang_product_avx2_f32);
     check_rows_f64(bang_product_avx2_f64);
 }
-#endif
 
-static void test_blas(void **state)
+static void test_avx512(void **state)
 {
     (void)state;
-    check_products_f32(bang_product_blas_f32);
-    check_products_f64(bang_product_blas_f64);
+    if (!bang_product_has_avx512())
+        skip();
+    check_products_f32(bang_product_avx512_f32);
+    check_products_f64(bang_product_avx512_f64);
+    check_rows_f32(bang_product_avx512_f32);
+    check_rows_f64(bang_product_avx512_f64);
+    check_same_f32(bang_product_avx2_f32, bang_product_avx512_f32);
+    check_same_f64(bang_product_avx2_f64, bang_product_avx512_f64);
 }
+#endif
 
 /* What is chosen is one of them, and gives the same bits each time. */
 static void test_choice(void **state)
@@ -94,8 +100,8 @@ int main(void)
         cmocka_unit_test(test_portable),
 #if defined(__x86_64__)
         cmocka_unit_test(test_avx2),
+        cmocka_unit_test(test_avx512),
 #endif
-        cmocka_unit_test(test_blas),
         cmocka_unit_test(test_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

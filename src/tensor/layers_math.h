@@ -14,7 +14,7 @@ typedef int64_t NAME(bits) __attribute__((vector_size(VECTOR_BYTES)));
 /* yes where the condition, a comparison of vectors, holds, else no */
 static inline VECTOR NAME(choose)(NAME(bits) condition, VECTOR yes, VECTOR no)
 {
-#if defined(__AVX2__) && REAL_BITS == 32
+#if defined(__AVX2__) && VECTOR_BYTES == 32 && REAL_BITS == 32
     return _mm256_blendv_ps(no, yes, (VECTOR)condition);
 #else
     return (VECTOR)((condition & (NAME(bits))yes) | (~condition & (NAME(bits))no));
@@ -23,8 +23,10 @@ static inline VECTOR NAME(choose)(NAME(bits) condition, VECTOR yes, VECTOR no)
 
 static inline VECTOR NAME(below)(VECTOR x, REAL most) /* min(x, most) */
 {
-#if defined(__AVX2__) && REAL_BITS == 32
-    return _mm256_min_ps(_mm256_set1_ps(most), x); /* the second if one is not a number */
+#if defined(__AVX512F__) && VECTOR_BYTES == 64 && REAL_BITS == 32
+    return _mm512_min_ps(_mm512_set1_ps(most), x); /* the second if one is not a number */
+#elif defined(__AVX2__) && VECTOR_BYTES == 32 && REAL_BITS == 32
+    return _mm256_min_ps(_mm256_set1_ps(most), x);
 #else
     return NAME(choose)(x > most, NAME(spread)(most), x);
 #endif
@@ -32,7 +34,9 @@ static inline VECTOR NAME(below)(VECTOR x, REAL most) /* min(x, most) */
 
 static inline VECTOR NAME(above)(VECTOR x, REAL least)
 {
-#if defined(__AVX2__) && REAL_BITS == 32
+#if defined(__AVX512F__) && VECTOR_BYTES == 64 && REAL_BITS == 32
+    return _mm512_max_ps(_mm512_set1_ps(least), x);
+#elif defined(__AVX2__) && VECTOR_BYTES == 32 && REAL_BITS == 32
     return _mm256_max_ps(_mm256_set1_ps(least), x);
 #else
     return NAME(choose)(x < least, NAME(spread)(least), x);

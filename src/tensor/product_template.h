@@ -2,7 +2,7 @@
  *
  *     REAL           float or double
  *     REAL_BITS      32 or 64
- *     VECTOR_BYTES   16 or 32
+ *     VECTOR_BYTES   16, 32 or 64
  *     PRODUCT        the struct of a product
  *     NAME(x)        x with a suffix of its own
  *

@@ -2,7 +2,7 @@
  * length. The includer defines
  *
  *     REAL           float or double
- *     VECTOR_BYTES   16 or 32
+ *     VECTOR_BYTES   16, 32 or 64
  *     NAME(x)        x with a suffix of its own
  *
  * and undefines VECTOR and L at its end. Accumulators are named variables, not
@@ -40,7 +40,8 @@ typedef struct NAME(finish) {
 } NAME(finish);
 
 /* C (rows, 2 L) = A (rows, depth) B (depth, 2 L), for 1 to 6 rows: twelve
- * accumulators, two vectors of B and one number of A fill sixteen registers.
+ * accumulators, two vectors of B and one number of A fill sixteen registers (and keep two
+ * units for products busy where there are more registers).
  * Every element is a sum in the order of depth that starts at zero, whatever
  * rows is. Lines of C are asked for before they are needed. */
 #define ROWS(do)                                                                                   \

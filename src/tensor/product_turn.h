@@ -25,27 +25,27 @@ static inline void NAME(turn_eight)(float *out, size_t out_row, const float *con
     _mm256_storeu_ps(out + 7 * out_row, _mm256_permute2f128_ps(a3, a7, 0x31));
 }
 
-/* Up to sixteen rows, `row` apart, become a panel (depth, 16); of those that there are
+/* Up to 2 L rows, `row` apart, become a panel (depth, 2 L); of those that there are
  * not the lanes hold anything. Whole lines of the cache at a time: rows often lie so that
  * few of their lines fit into the cache together. */
 static inline void NAME(turn_panel)(float *out, const float *in, size_t row, size_t rows,
                                     size_t depth)
 {
-    const float *at[16];
+    const float *at[NAME(panel)];
     size_t j = 0;
-    for (size_t i = 0; i < 16; i++)
+    for (size_t i = 0; i < 2 * L; i++)
         at[i] = in + (i < rows ? i : rows - 1) * row;
     for (; j + 16 <= depth; j += 16)
-        for (size_t half = 0; half < rows; half += 8) {
-            NAME(turn_eight)(out + 16 * j + half, 16, at + half, j);
-            NAME(turn_eight)(out + 16 * j + 128 + half, 16, at + half, j + 8);
+        for (size_t some = 0; some < rows; some += 8) {
+            NAME(turn_eight)(out + 2 * L * j + some, 2 * L, at + some, j);
+            NAME(turn_eight)(out + 2 * L * (j + 8) + some, 2 * L, at + some, j + 8);
         }
     for (; j + 8 <= depth; j += 8)
-        for (size_t half = 0; half < rows; half += 8)
-            NAME(turn_eight)(out + 16 * j + half, 16, at + half, j);
+        for (size_t some = 0; some < rows; some += 8)
+            NAME(turn_eight)(out + 2 * L * j + some, 2 * L, at + some, j);
     for (; j < depth; j++)
-        for (size_t i = 0; i < 16; i++)
-            out[16 * j + i] = at[i][j];
+        for (size_t i = 0; i < 2 * L; i++)
+            out[2 * L * j + i] = at[i][j];
 }
 
 /* Six rows become a panel (depth, 6). Each store writes two numbers too many, which the

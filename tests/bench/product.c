@@ -1,6 +1,7 @@
 /* Products of a vision transformer's shapes: how near they come to what the
- * processor can do at all, beside OpenBLAS on one thread. Operands change from
- * turn to turn, as in training, where none is left in a cache. */
+ * processor can do at all, beside OpenBLAS on one thread, if it is installed. Operands change
+ * from turn to turn, as in training, where none is left in a cache. */
+#include <dlfcn.h>
 #include <stdio.h>
 
 #include "peak.h"
@@ -9,6 +10,33 @@
 enum { COPIES = 4 };
 
 typedef void run(const bang_product_f32 *p, float *scratch);
+
+/* cblas_sgemm, or NULL; the numbers are CBLAS's: rows in one piece, as it lies, transposed. */
+enum { ROW_MAJOR = 101, AS_IT_LIES = 111, TRANSPOSED = 112 };
+static void (*sgemm)(int order, int a_turned, int b_turned, int m, int n, int k, float alpha,
+                     const float *a, int a_row, const float *b, int b_row, float beta, float *c,
+                     int c_row);
+
+static void load_blas(void)
+{
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW);
+    void (*set_threads)(int) = NULL;
+    void *symbol = library ? dlsym(library, "cblas_sgemm") : NULL;
+    memcpy(&sgemm, &symbol, sizeof sgemm); /* C has no cast from objects to functions */
+    symbol = library ? dlsym(library, "openblas_set_num_threads") : NULL;
+    memcpy(&set_threads, &symbol, sizeof set_threads);
+    if (set_threads)
+        set_threads(1);
+}
+
+static void run_blas(const bang_product_f32 *p, float *scratch)
+{
+    int a_turned = p->a_column != 1, b_turned = p->b_column != 1;
+    (void)scratch;
+    sgemm(ROW_MAJOR, a_turned ? TRANSPOSED : AS_IT_LIES, b_turned ? TRANSPOSED : AS_IT_LIES,
+          (int)p->m, (int)p->n, (int)p->k, 1, p->a, (int)(a_turned ? p->a_column : p->a_row), p->b,
+          (int)(b_turned ? p->b_column : p->b_row), p->add ? 1 : 0, p->c, (int)p->c_row);
+}
 
 /* The least seconds of one call, and at most that many in all. */
 static double seconds_of(run *call, const bang_product_f32 *p, size_t shift, float *scratch,
@@ -66,6 +94,7 @@ int main(void)
     float *c = room(COPIES * shift * sizeof *c);
     float *scratch = room(bang_product_scratch_f32() * sizeof *scratch);
     double most = peak();
+    load_blas();
     if (!a || !b || !c || !scratch)
         return 1;
     for (size_t i = 0; i < COPIES * shift; i++) {
@@ -91,7 +120,7 @@ int main(void)
                               .add = cases[i].add};
         double flops = 2.0 * (double)m * (double)n * (double)k;
         double own = seconds_of(bang_product_run_f32, &p, shift, scratch, 0.6);
-        double blas = seconds_of(bang_product_blas_f32, &p, shift, scratch, 0.3);
+        double blas = sgemm ? seconds_of(run_blas, &p, shift, scratch, 0.3) : INFINITY;
         double scale = most > 0 ? 100 * flops / most : 1e-9 * flops; /* or GFLOP/s */
         printf("%-26s %5zu %5zu %5zu %7.1f %7.1f\n", cases[i].name, m, n, k, scale / own,
                scale / blas);

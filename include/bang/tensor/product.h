@@ -11,8 +11,8 @@
  *
  * Each operand may lie transposed: one of its two strides is 1. One call runs on
  * the calling thread; callers split work over images, never inside a product.
- * A result does not depend on what else runs. With AVX2, row i of C does not depend on m
- * either; processors with AVX-512 and others take OpenBLAS, which does not promise that.
+ * A result does not depend on what else runs, and row i of C not on m. Processors with AVX2
+ * and with AVX-512 give the same bits; others round after each multiplication.
  */
 #ifndef BANG_TENSOR_PRODUCT_H
 #define BANG_TENSOR_PRODUCT_H
