@@ -34,7 +34,7 @@ static inline void *room(size_t bytes)
 /* Twelve independent chains of multiply-add: what no kernel can exceed. Their starts differ, or the
  * compiler keeps one chain for all. */
 #define CHAINS(name, features, vector, set, multiply_add, store)                                   \
-    __attribute__((target(features), noinline)) static double name(long count, float *out)        \
+    __attribute__((target(features), noinline)) static double name(long count, float *out)         \
     {                                                                                              \
         vector a = set(0.999f), b = set(0.001f);                                                   \
         vector c0 = a, c1 = c0 + b, c2 = c1 + b, c3 = c2 + b, c4 = c3 + b, c5 = c4 + b;            \

@@ -19,6 +19,10 @@ static void (*sgemm)(int order, int a_turned, int b_turned, int m, int n, int k,
 
 static void load_blas(void)
 {
+#if defined(__x86_64__)
+    if (bang_product_has_avx512()) /* one that is older than the processor takes SSE */
+        setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 0);
+#endif
     void *library = dlopen("libopenblas.so.0", RTLD_NOW);
     void (*set_threads)(int) = NULL;
     void *symbol = library ? dlsym(library, "cblas_sgemm") : NULL;

@@ -16,6 +16,9 @@ import sys
 
 threads = sys.argv[-1]
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = threads
+with open("/proc/cpuinfo") as processor:
+    if "avx512dq" in processor.read():  # an OpenBLAS older than the processor takes SSE
+        os.environ.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
 import time
 
 import torch
