@@ -166,6 +166,9 @@ static int add_classes(bang_class_map *map, const files *m, const char *where, b
                        "%.300s: objectnet_to_imagenet_1k.json has %zu names, of which %zu have a "
                        "folder",
                        where, json_object_size(m->classes), found);
+    else if (rc == 0 && !found)
+        rc = bang_fail(err, BANG_EDATA, "%.300s: objectnet_to_imagenet_1k.json names no class",
+                       where);
     bang_text_release(&message);
     bang_names_release(&folders);
     return rc;

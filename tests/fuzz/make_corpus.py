@@ -123,6 +123,7 @@ def family():
     return {"objectnet": MARK.join([classes, text(folders), text(names), lines, text(ranks)]),
             "lost": MARK.join([classes, text(folders), text({"Banana": "apple"}), lines,
                                text(ranks)]),
+            "empty": MARK.join([classes, text(folders), text({}), lines, text(ranks)]),
             "line_break": MARK.join([classes, text(folders), text({"Banana": "a\nb"}), lines,
                                      text(ranks)]),
             "ranks": MARK.join([classes, text(folders), text(names), lines, text({"0": 9})]),
