@@ -49,7 +49,10 @@ while read -r name kept line; do
         130)
             case $(cat why) in
             'strike: ended by signal 2') killed=$((killed + 1)) ;;
-            *) said=$((said + 1)) && grep -q "^bang[ a-z]*: interrupted" why || wrong "does not say so" ;;
+            *)
+                said=$((said + 1))
+                grep -q "^bang[ a-z]*: interrupted" why || wrong "does not say so"
+                ;;
             esac
             [ -z "$(find out -name '.?*')" ] || wrong "left $(find out -name '.?*')"
             find out -type d -empty -delete # a folder was made for what did not come
