@@ -34,6 +34,17 @@ int bang_ranks_launched(void)
     return getenv("PMIX_RANK") || getenv("PMI_RANK");
 }
 
+int bang_ranks_launched_first(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank)
+            return strcmp(rank, "0") == 0;
+    }
+    return 1;
+}
+
 int ranks_said(void)
 {
     return number(said());

@@ -23,6 +23,12 @@ int bang_ranks_close(bang_ranks *ranks, const bang_error *failed, bang_error *er
     return bang_ranks_finish(ranks, failed, err);
 }
 
+void bang_ranks_watch(bang_ranks *ranks, void (*lost)(void *context, const bang_error *why),
+                      void *context)
+{
+    (void)ranks, (void)lost, (void)context;
+}
+
 int bang_ranks_rank(const bang_ranks *ranks)
 {
     (void)ranks;

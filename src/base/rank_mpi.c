@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rank_said.h"
@@ -51,12 +52,12 @@ static int introduce(bang_ranks *ranks, bang_error *err)
     if (result == MPI_SUCCESS)
         result = MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, ranks->peers, (int)sizeof own,
                                MPI_BYTE, MPI_COMM_WORLD);
-    return ranks_check(result, "ranks getting to know each other", err);
+    return ranks_check(ranks, result, "ranks getting to know each other", err);
 }
 
 static int duplicate(MPI_Comm *out, bang_error *err)
 {
-    int rc = ranks_check(MPI_Comm_dup(MPI_COMM_WORLD, out), "a channel between ranks", err);
+    int rc = ranks_check(NULL, MPI_Comm_dup(MPI_COMM_WORLD, out), "a channel between ranks", err);
     if (rc == 0)
         MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
     return rc;
@@ -73,6 +74,8 @@ static void release(bang_ranks *ranks)
     pthread_mutex_destroy(&ranks->queue);
     pthread_cond_destroy(&ranks->filled);
     pthread_cond_destroy(&ranks->emptied);
+    pthread_mutex_destroy(&ranks->post);
+    pthread_cond_destroy(&ranks->relieved);
     for (int i = 0; i < RANKS_STAGES; i++)
         free(ranks->stage[i]);
     free(ranks->peers);
@@ -96,6 +99,12 @@ static bang_ranks *create(int rank, int count, bang_cancel *cancel)
     pthread_mutex_init(&ranks->queue, NULL);
     pthread_cond_init(&ranks->filled, NULL);
     pthread_cond_init(&ranks->emptied, NULL);
+    pthread_mutex_init(&ranks->post, NULL);
+    pthread_condattr_t steady; /* its time is not set back */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&ranks->relieved, &steady);
+    pthread_condattr_destroy(&steady);
     int whole = 1;
     for (int i = 0; i < RANKS_STAGES; i++)
         whole = (ranks->stage[i] = malloc(RANKS_STAGE)) && whole;
@@ -152,7 +161,8 @@ int bang_ranks_open(bang_ranks **out, bang_cancel *cancel, bang_error *err)
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     int rc = ranks_load(err);
     if (rc == 0)
-        rc = ranks_check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "ranks", err);
+        rc = ranks_check(NULL, MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "ranks",
+                         err);
     if (rc < 0)
         return rc;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -181,6 +191,7 @@ int bang_ranks_close(bang_ranks *ranks, const bang_error *failed, bang_error *er
     int rc = bang_ranks_finish(ranks, failed, err);
     if (!ranks)
         return rc;
+    ranks_unwatch(ranks);
     ranks_dismiss(ranks);
     int ended = all_come(ranks);
     if (ended)
@@ -202,15 +213,21 @@ int bang_ranks_count(const bang_ranks *ranks)
     return ranks ? ranks->count : 1;
 }
 
+int ranks_speaks(const bang_ranks *ranks)
+{
+    int speaks = 1;
+    for (int r = 0; speaks && r < ranks->rank; r++)
+        speaks = ranks->gone[r];
+    return speaks;
+}
+
 int bang_ranks_speaks(const bang_ranks *ranks)
 {
     bang_ranks *known = (bang_ranks *)ranks; /* only its lock changes */
-    int speaks = 1;
     if (!ranks)
         return 1;
     ranks_lock(known);
-    for (int r = 0; speaks && r < ranks->rank; r++)
-        speaks = ranks->gone[r];
+    int speaks = ranks_speaks(ranks);
     ranks_unlock(known);
     return speaks;
 }

@@ -80,6 +80,14 @@ struct bang_ranks {
     int follows, misses;  /* this rank gave up because another one failed, or is gone */
     int finished;
 
+    /* the watch: a thread that looks for who is gone while the others compute */
+    pthread_mutex_t post;
+    pthread_cond_t relieved;
+    pthread_t watcher;
+    int watching, leaving;
+    void (*lost)(void *context, const bang_error *why);
+    void *lost_context;
+
     /* the carrier: a thread for what is under way while others compute */
     pthread_mutex_t queue;
     pthread_cond_t filled, emptied;
@@ -93,8 +101,9 @@ struct bang_ranks {
 void ranks_lock(bang_ranks *ranks);
 void ranks_unlock(bang_ranks *ranks);
 
-/* 0, or the error that MPI's result stands for. */
-int ranks_check(int result, const char *what, bang_error *err);
+/* 0, or the error that MPI's result stands for; MPI, which is asked, must not be locked. ranks is
+ * NULL while they are opened. */
+int ranks_check(bang_ranks *ranks, int result, const char *what, bang_error *err);
 
 /* Sleeps a time that grows with the waiting, which *since is the beginning of (0 at first). */
 void ranks_nap(double *since);
@@ -104,6 +113,14 @@ double ranks_seconds(void);
 int ranks_trouble(bang_ranks *ranks, double since, bang_error *err);
 /* Until request is done. */
 int ranks_wait(bang_ranks *ranks, MPI_Request *request, bang_error *err);
+
+/* The lowest rank that has ended without a word, or -1. Locked. */
+int ranks_find_gone(bang_ranks *ranks);
+int ranks_fail_gone(int rank, bang_error *err);
+/* As bang_ranks_speaks. Locked. */
+int ranks_speaks(const bang_ranks *ranks);
+/* Ends the watch. */
+void ranks_unwatch(bang_ranks *ranks);
 
 /* Sums count values of type into place, through a stage. */
 int ranks_reduce(bang_ranks *ranks, MPI_Comm comm, char *stage, void *values, size_t count,

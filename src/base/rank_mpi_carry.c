@@ -17,7 +17,7 @@ static int send(bang_ranks *ranks, const void *data, size_t size, int tag, bang_
     int result = MPI_Isend(ranks->stage[RANKS_OF_CARRIER], (int)size, MPI_BYTE, 0, tag, ranks->mail,
                            &request);
     ranks_unlock(ranks);
-    int rc = ranks_check(result, "a message to rank 0", err);
+    int rc = ranks_check(ranks, result, "a message to rank 0", err);
     return rc < 0 ? rc : ranks_wait(ranks, &request, err);
 }
 
@@ -155,7 +155,7 @@ static int next_letter(bang_ranks *ranks, letter *head, int *from, bang_error *e
                           MPI_STATUS_IGNORE);
     }
     ranks_unlock(ranks);
-    int rc = ranks_check(result, "a message from another rank", err);
+    int rc = ranks_check(ranks, result, "a message from another rank", err);
     return rc < 0 ? rc : there != 0;
 }
 
@@ -169,7 +169,7 @@ static int read_body(bang_ranks *ranks, char *data, size_t size, int from, bang_
         int result = MPI_Irecv(ranks->stage[RANKS_OF_MAIL], (int)n, MPI_BYTE, from, RANKS_TAG_BODY,
                                ranks->mail, &request);
         ranks_unlock(ranks);
-        rc = ranks_check(result, "a message from another rank", err);
+        rc = ranks_check(ranks, result, "a message from another rank", err);
         if (rc == 0)
             rc = ranks_wait(ranks, &request, err);
         if (rc == 0)

@@ -15,7 +15,7 @@ int ranks_reduce(bang_ranks *ranks, MPI_Comm comm, char *stage, void *values, si
         ranks_lock(ranks);
         int result = MPI_Iallreduce(MPI_IN_PLACE, stage, (int)n, type, op, comm, &request);
         ranks_unlock(ranks);
-        int rc = ranks_check(result, "a sum over ranks", err);
+        int rc = ranks_check(ranks, result, "a sum over ranks", err);
         if (rc == 0)
             rc = ranks_wait(ranks, &request, err);
         if (rc < 0)
@@ -57,7 +57,7 @@ static int spread(bang_ranks *ranks, int from, void *data, size_t size, bang_err
         ranks_lock(ranks);
         int result = MPI_Ibcast(stage, (int)n, MPI_BYTE, from, ranks->work, &request);
         ranks_unlock(ranks);
-        int rc = ranks_check(result, "a broadcast to ranks", err);
+        int rc = ranks_check(ranks, result, "a broadcast to ranks", err);
         if (rc == 0)
             rc = ranks_wait(ranks, &request, err);
         if (rc < 0)

@@ -9,6 +9,7 @@
 
 static const double patience = 2;          /* seconds, after a failure */
 static const double patience_stopped = .6; /* a launcher kills a second after it said stop */
+static const double patience_first = 600;  /* of the others with rank 0, which saves, and speaks */
 
 void ranks_lock(bang_ranks *ranks)
 {
@@ -20,13 +21,17 @@ void ranks_unlock(bang_ranks *ranks)
     pthread_mutex_unlock(&ranks->mpi);
 }
 
-int ranks_check(int result, const char *what, bang_error *err)
+int ranks_check(bang_ranks *ranks, int result, const char *what, bang_error *err)
 {
     char text[MPI_MAX_ERROR_STRING] = "unknown";
     int size = 0;
     if (result == MPI_SUCCESS)
         return 0;
+    if (ranks)
+        ranks_lock(ranks);
     MPI_Error_string(result, text, &size);
+    if (ranks)
+        ranks_unlock(ranks);
     return bang_fail(err, BANG_EIO, "%s: MPI says %s: are all ranks still there?", what, text);
 }
 
@@ -95,8 +100,7 @@ static int is_near(const bang_ranks *ranks, int rank)
     return peer->machine == own->machine && peer->names == own->names;
 }
 
-/* The lowest rank that has ended without a word, or -1. Locked. */
-static int find_gone(bang_ranks *ranks)
+int ranks_find_gone(bang_ranks *ranks)
 {
     int any = 0;
     for (int r = 0; r < ranks->count; r++)
@@ -111,7 +115,7 @@ static int find_gone(bang_ranks *ranks)
     return -1;
 }
 
-static int fail_gone(int rank, bang_error *err)
+int ranks_fail_gone(int rank, bang_error *err)
 {
     return bang_fail(err, BANG_EIO,
                      "rank %d has ended in the middle of the work: the others stop: see why it "
@@ -130,10 +134,10 @@ int ranks_trouble(bang_ranks *ranks, double since, bang_error *err)
     } else if (bang_cancelled(ranks->cancel)) {
         rc = bang_fail(err, BANG_ECANCELLED, "stopped on request");
     } else if (since != 0 && ranks_seconds() - since > .05) {
-        int gone = find_gone(ranks);
+        int gone = ranks_find_gone(ranks);
         if (gone >= 0) {
             ranks->misses = 1;
-            rc = fail_gone(gone, err);
+            rc = ranks_fail_gone(gone, err);
         }
     }
     ranks_unlock(ranks);
@@ -164,7 +168,7 @@ int ranks_wait(bang_ranks *ranks, MPI_Request *request, bang_error *err)
     double since = 0;
     for (;;) {
         int done, result = test(ranks, request, &done);
-        int rc = ranks_check(result, "exchange between ranks", err);
+        int rc = ranks_check(ranks, result, "exchange between ranks", err);
         if (rc == 0 && done)
             return 0;
         if (rc == 0)
@@ -216,6 +220,16 @@ static int all_heard(bang_ranks *ranks)
     return heard;
 }
 
+/* How long the others may be waited for. A rank that ends in trouble makes the launcher end all,
+ * so nobody goes before rank 0, who may be writing a state, for as long as that one lives.
+ * Locked. */
+static double patience_with(const bang_ranks *ranks, int stopped)
+{
+    if (ranks->rank > 0 && ranks->end[0] == RANKS_AT_WORK && !ranks->gone[0])
+        return patience_first;
+    return stopped ? patience_stopped : patience;
+}
+
 /* Until all others have been heard of, or patience is at its end, or one is gone: then there is
  * nothing more to learn, and little time. */
 static void hear_all(bang_ranks *ranks)
@@ -227,11 +241,12 @@ static void hear_all(bang_ranks *ranks)
         ranks_lock(ranks);
         listen(ranks);
         int look = stopped || (since != 0 && now - since > .05);
-        heard = all_heard(ranks) || (look && find_gone(ranks) >= 0);
+        heard = all_heard(ranks) || (look && ranks_find_gone(ranks) >= 0);
         if (trouble == 0 && (stopped || ranks->failed_rank >= 0))
             trouble = now;
+        int over = trouble != 0 && now - trouble > patience_with(ranks, stopped);
         ranks_unlock(ranks);
-        if (trouble != 0 && now - trouble > (stopped ? patience_stopped : patience))
+        if (over)
             return;
         if (!heard)
             ranks_nap(&since);
@@ -241,13 +256,13 @@ static void hear_all(bang_ranks *ranks)
 /* Who is missing, if that explains the end better than "stopped on request" does. Locked. */
 static void judge_missing(bang_ranks *ranks)
 {
-    int gone = find_gone(ranks);
+    int gone = ranks_find_gone(ranks);
     for (int r = ranks->count - 1; r >= 0; r--)
         if (ranks->end[r] == RANKS_AT_WORK && !is_near(ranks, r))
             ranks->gone[gone = r] = 1;
     if (gone < 0 || (ranks->failed_rank >= 0 && ranks->failure.code != BANG_ECANCELLED))
         return;
-    fail_gone(gone, &ranks->failure);
+    ranks_fail_gone(gone, &ranks->failure);
     ranks->failed_rank = gone;
 }
 
@@ -256,12 +271,12 @@ static void judge_missing(bang_ranks *ranks)
 static ranks_end own_end(bang_ranks *ranks, bang_error *failed)
 {
     listen(ranks);
-    int gone = find_gone(ranks);
+    int gone = ranks_find_gone(ranks);
     if (ranks->follows)
         return RANKS_FOLLOWS;
     if (gone < 0 || (failed->code != BANG_ECANCELLED && !ranks->misses))
         return RANKS_FAILED;
-    fail_gone(gone, failed);
+    ranks_fail_gone(gone, failed);
     return RANKS_MISSES;
 }
 

@@ -154,10 +154,11 @@ size_t cli_characters(const char *s);
 /* Of a clock that only goes forward. */
 double cli_seconds(void);
 
-/* From the start: until there is something to stop or to clear up, SIGINT ends the process with
- * a word and the status of an interruption. */
+/* From the start: until there is something to stop or to clear up, SIGINT and SIGTERM end the
+ * process with a word and the status of an interruption. */
 void cli_catch(void);
-/* Raised by SIGINT and SIGTERM; a second signal ends the process at once. */
+/* Raised by SIGINT and SIGTERM; a second signal ends the process at once, as a rank only SIGINT
+ * does. */
 bang_cancel *cli_cancel(void);
 
 /* The commands: cmd_NAME.c each. Return an exit status. */

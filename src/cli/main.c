@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -35,7 +37,7 @@ static void print_help(void)
     for (size_t i = 0; i < command_count; i++)
         printf("  %-12s %s\n", commands[i].name, commands[i].summary);
     puts("\nbang COMMAND --help tells more. Exit status: 0 done, 1 the work failed,\n"
-         "2 wrong usage, 130 interrupted.");
+         "2 wrong usage, 130 interrupted (SIGINT, SIGTERM).");
 }
 
 static size_t find(const char *name)
@@ -69,12 +71,28 @@ static int run(int argc, char **argv)
     return CLI_USAGE;
 }
 
+/* Where standard input or an output is closed, the next file that is opened would take its number,
+ * and get what is meant for it. What takes the number instead can be neither read from there nor
+ * written to. */
+static int fill_standard(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 &&
+            open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY) != i)
+            return -1;
+    return 0;
+}
+
 /* Output that did not reach its file is a failure, also when only the last
  * bytes are missing. */
 int main(int argc, char **argv)
 {
-    /* A limit on the size of files is then an error of writing like any other. */
+    if (fill_standard() < 0)
+        return CLI_FAILED;
+    /* A limit on the size of files, or a reader that has gone, is then an error of writing like
+     * any other. */
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     bang_memory_watch();
     cli_catch();
     const size_t command = argc > 1 ? find(argv[1]) : command_count;
@@ -83,7 +101,8 @@ int main(int argc, char **argv)
     if (status == CLI_DONE && (shared || cli_speaks()))
         status = cli_final_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
-        fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");
+        fprintf(stderr, "bang: standard output: cannot be written: is the disk full, or its reader "
+                        "gone?\n");
         status = CLI_FAILED;
     }
     return cli_ranks_close(status);

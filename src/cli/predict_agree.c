@@ -50,6 +50,10 @@ static int add_data(json_t *about, const predict_request *r, bang_error *err)
     int rc = bang_images_digest(digest, &r->set, err);
     if (rc == 0 && json_object_set_new(about, "data", json_string(digest)) < 0)
         rc = bang_fail_memory(err);
+    if (rc == 0)
+        rc = bang_images_digest_sizes(digest, &r->set, err);
+    if (rc == 0 && json_object_set_new(about, "sizes of files", json_string(digest)) < 0)
+        rc = bang_fail_memory(err);
     if (rc == 0 && r->has_map)
         rc = add_bytes(about, "map", r->map.output, r->map.first[r->map.classes] * sizeof(uint32_t),
                        err);

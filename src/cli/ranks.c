@@ -6,6 +6,7 @@
 
 static bang_ranks *ranks;
 static int sharing, agreed;
+static bang_error lost; /* the rank whose loss was said, while this one was computing */
 
 /* All ranks run the same command: others would wait for what never comes. */
 static int agree_on_command(const char *command, bang_error *err)
@@ -24,6 +25,13 @@ static int agree_on_command(const char *command, bang_error *err)
     return rc < 0 ? rc : bang_ranks_max_u8(ranks, &fine, 1, err);
 }
 
+static void tell_lost(void *context, const bang_error *why)
+{
+    const char *command = context;
+    cli_say("bang%s%s: %s\n", command ? " " : "", command ? command : "", why->message);
+    lost = *why;
+}
+
 int cli_ranks_open(const char *command, int shared)
 {
     bang_error err = {0};
@@ -31,9 +39,12 @@ int cli_ranks_open(const char *command, int shared)
     if (!bang_ranks_launched())
         return CLI_DONE;
     if (bang_ranks_open(&ranks, cli_cancel(), &err) < 0) {
-        cli_say("bang: %s\n", err.message);
-        return CLI_FAILED;
+        /* that they were started in a wrong way all of them know */
+        if (err.code != BANG_EUSAGE || bang_ranks_launched_first())
+            cli_say("bang: %s\n", err.message);
+        return cli_status(err.code);
     }
+    bang_ranks_watch(ranks, tell_lost, (void *)command);
     if (bang_ranks_rank(ranks) > 0 && !freopen("/dev/null", "w", stdout)) {
         bang_fail(&err, BANG_EIO, "/dev/null: cannot be opened");
         bang_ranks_close(ranks, &err, &err);
@@ -82,6 +93,8 @@ int cli_agree(bang_error *err)
     if (ranks && !agreed)
         bang_ranks_finish(ranks, err, err);
     agreed = 1;
+    if (lost.code && strcmp(lost.message, err->message) == 0) /* once is enough */
+        bang_fail(err, lost.code, "stopped");
     return cli_speaks();
 }
 

@@ -11,12 +11,16 @@
 #include "bang/base/utf8.h"
 #include "cli.h"
 
-static bang_cancel cancel;
+enum { MESSAGE = 4096 };
 
+static bang_cancel cancel;
+static volatile sig_atomic_t launched;
+
+/* A launcher says stop to all ranks again when the first of them has ended; rank 0 may still be
+ * saving. */
 static void on_signal(int number)
 {
-    (void)number;
-    if (bang_cancel_raise(&cancel))
+    if (bang_cancel_raise(&cancel) && !(launched && number == SIGTERM))
         _exit(CLI_INTERRUPTED);
 }
 
@@ -28,18 +32,25 @@ static void on_early_signal(int number)
     _exit(CLI_INTERRUPTED);
 }
 
+/* Who started this may want it to ignore them: a shell does for what runs in the background. */
+static void handle(void (*handler)(int))
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction action = {.sa_handler = handler}, old;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
 void cli_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_early_signal}, old;
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-        sigaction(SIGINT, &action, NULL);
+    handle(on_early_signal);
 }
 
 bang_cancel *cli_cancel(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    launched = bang_ranks_launched();
+    handle(on_signal);
     return &cancel;
 }
 
@@ -79,18 +90,34 @@ size_t cli_characters(const char *s)
 
 /* Controls are below blank, DEL, and U+0080 to U+009F, which begin with C2 in UTF-8. Bytes that
  * are no UTF-8 might be such a control to a terminal of another kind. */
+static size_t clean(char *out, const char *s, size_t size, int lines)
+{
+    unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+    int control = c < 0x20 || c == 0x7F || (c == 0xC2 && next < 0xA0);
+    if (size == 0 || (control && !(lines && c == '\n'))) {
+        *out = '?';
+        return 1;
+    }
+    memcpy(out, s, size);
+    return size;
+}
+
+/* In one piece, since others may write to the same place in the meantime; what is longer than a
+ * pipe takes as one cannot be. */
 static void put_clean(FILE *to, const char *s, int lines)
 {
-    for (size_t size; *s; s += size) {
-        unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-        size = bang_utf8_character(s);
-        int control = c < 0x20 || c == 0x7F || (c == 0xC2 && next < 0xA0);
-        if (size > 0 && (!control || (lines && c == '\n')))
-            fwrite(s, 1, size, to);
-        else
-            putc('?', to);
-        size = size ? size : 1;
+    char out[MESSAGE];
+    size_t used = 0;
+    while (*s) {
+        size_t size = bang_utf8_character(s);
+        if (used + size >= sizeof out) {
+            fwrite(out, 1, used, to);
+            used = 0;
+        }
+        used += clean(out + used, s, size, lines);
+        s += size ? size : 1;
     }
+    fwrite(out, 1, used, to);
 }
 
 void cli_print_clean(const char *s)
@@ -105,7 +132,7 @@ void cli_put_clean(FILE *to, const char *lines)
 
 void cli_say(const char *format, ...)
 {
-    char text[4096];
+    char text[MESSAGE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

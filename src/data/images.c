@@ -46,6 +46,20 @@ int bang_images_digest(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_
     return rc;
 }
 
+int bang_images_digest_sizes(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_error *err)
+{
+    bang_text all = {0};
+    bang_text_add(&all, "%zu files", set->paths ? set->count : 0);
+    for (size_t i = 0; set->paths && i < set->count; i++) {
+        struct stat info;
+        bang_text_add(&all, "/%lld",
+                      stat(set->paths[i], &info) == 0 ? (long long)info.st_size : -1LL);
+    }
+    int rc = all.failed ? bang_fail_memory(err) : bang_digest_bytes(out, all.data, all.size, err);
+    bang_text_release(&all);
+    return rc;
+}
+
 int bang_images_add(bang_images_list *list, char *path, int64_t label, bang_error *err)
 {
     bang_images *set = list->set;

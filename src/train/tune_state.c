@@ -117,6 +117,29 @@ static int is_sound(const tune *run)
            is_count(kept->validation_bad, run->validation ? (double)run->validation->count : 0);
 }
 
+/* Ranks may have a copy of the pictures each. A state does without the sizes: who resumes has but
+ * one. */
+static int agree(const json_t *about, const tune *run, bang_error *err)
+{
+    const bang_train_options *o = &run->options.train;
+    const bang_images *sets[] = {run->images, run->validation};
+    static const char *const keys[] = {"sizes of files", "sizes of files of validation data"};
+    char digest[BANG_DIGEST_TEXT];
+    if (bang_ranks_count(o->ranks) == 1)
+        return 0;
+    json_t *all = json_copy((json_t *)about);
+    int rc = all ? 0 : bang_fail_memory(err);
+    for (int i = 0; rc == 0 && i < 2 && sets[i]; i++) {
+        rc = bang_images_digest_sizes(digest, sets[i], err);
+        if (rc == 0 && set(all, keys[i], json_string(digest)) < 0)
+            rc = bang_fail_memory(err);
+    }
+    if (rc == 0)
+        rc = train_agree_about(all, &o->state, run->options.feed.skip_bad, o->ranks, err);
+    json_decref(all);
+    return rc;
+}
+
 int tune_state_prepare(tune *run, bang_error *err)
 {
     const bang_train_options *o = &run->options.train;
@@ -125,7 +148,7 @@ int tune_state_prepare(tune *run, bang_error *err)
         return 0;
     int rc = describe(&about, run, err);
     if (rc == 0)
-        rc = train_agree_about(about, &o->state, run->options.feed.skip_bad, o->ranks, err);
+        rc = agree(about, run, err);
     if (rc < 0 || !o->state.path) {
         json_decref(about);
         return rc;

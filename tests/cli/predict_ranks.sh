@@ -66,3 +66,17 @@ differ --model w.safetensors --data arrays
 differ --model v.safetensors --data others
 differ --model v.safetensors --data arrays --batch 7 --ensemble probabilities
 differ --model m.safetensors --data arrays
+# copies of pictures, of which one is another picture
+pictures copies classes=cat,dog,fox count=2
+cp -r copies changed && cp photos/cat/0000.png changed/dog/0001.png
+for data in copies changed; do
+    ranks 1 predict --model a.safetensors --data copies --quiet -o x.npy : \
+        -n 1 bang predict --model a.safetensors --data $data --quiet -o x.npy
+    [ -e x.npy ] && echo "the same in $data" && rm x.npy
+    for set in data val; do
+        other=copies && [ $set = data ] && other=$data
+        ranks 1 train --init a.safetensors --data copies --val copies --steps 1 --quiet -o x.safetensors : \
+            -n 1 bang train --init a.safetensors --data "$other" --val $data --steps 1 --quiet -o x.safetensors
+        [ -e x.safetensors ] && echo "the same in $data" && rm x.safetensors
+    done
+done

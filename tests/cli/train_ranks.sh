@@ -98,6 +98,7 @@ kill_one() { # ARGUMENT...: killed once five steps of 120 are in the log
         -o k.safetensors >killed.txt 2>&1 &
     started=$!
     until [ -s log.jsonl ] && [ "$(wc -l <log.jsonl)" -ge 5 ] || ! kill -0 $started 2>/dev/null; do sleep 0.02; done
+    kill -0 $started 2>/dev/null || { wait $started; return 1; } # its ranks are gone, too
     kill -STOP "$(cat process)"
     # a stopped one holds up all steps, so the last ones are not done if many are missing
     [ "$(wc -l <log.jsonl)" -lt 100 ]

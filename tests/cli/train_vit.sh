@@ -150,9 +150,9 @@ run train --arch vit --data photos/cat/0000.png -o d
 
 # killed and interrupted: resumed it ends with the same bytes, the log too
 cp photos/cat/0002.png photos/cat/0003.png
-long() { # takes the place of the shell, so that signals reach it
+long() { # takes the place of the shell, which ignores SIGINT for what runs in the background
     # shellcheck disable=SC2086
-    exec bang train $new --data photos --val more --on-bad-image skip --steps 400 --batch 7 --mixup 0.3 --augment flip,crop \
+    exec env --default-signal=INT bang train $new --data photos --val more --on-bad-image skip --steps 400 --batch 7 --mixup 0.3 --augment flip,crop \
         --eval-every 50 --keep best --threads 2 --log-every 3 -q "$@"
 }
 until_there() { # PID FILE

@@ -120,10 +120,10 @@ out.safetensors' ] || wrong "states without room: left something"
     while read -r name line; do
         line=$(in_full "$line")
         cp -a "old/$name/." small/
-        mount -o remount,ro small
+        mount -o remount,bind,ro small
         refuse "$name on a read-only disk" small 'Read-only file system' $line
         as_before "$name" small
-        mount -o remount,rw small
+        mount -o remount,bind,rw small
         find small -mindepth 1 -delete
     done <lines
     [ $failed -eq 0 ] && echo "all as it should be"

@@ -9,6 +9,7 @@
  *   FAULT_STORM=US     a signal every so many microseconds, with a handler that interrupts calls
  *   FAULT_SHRINK=PATH  that file is cut to half its size, before it is read for the
  *   FAULT_AFTER=N      N-th time (1)
+ *   FAULT_SLOW=MS      a file takes so many milliseconds to sync
  *   FAULT_KILL=N       SIGKILL instead of the N-th call that renames or removes
  * Allocations are counted from the beginning of main. */
 #include <dlfcn.h>
@@ -26,6 +27,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The next definition of a function; looked up at its first call. */
@@ -196,9 +198,16 @@ int posix_memalign(void **out, size_t alignment, size_t size)
 
 /* ---- calls that are interrupted, files that shrink ---- */
 
-static long interrupt_every, shrink_after;
+static long interrupt_every, shrink_after, slow;
 static const char *shrink_path;
 static atomic_long calls;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* 0, 1: interrupted, 2: half. */
 static int disturb(void)
@@ -262,6 +271,9 @@ ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset)
 int fsync(int descriptor)
 {
     NEXT(int, "fsync", int)
+    double end = now() + 1e-3 * (double)slow;
+    while (atomic_load(&armed) && now() < end) /* a signal cuts a nap short */
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     return disturb() == 1 ? -1 : next(descriptor);
 }
 
@@ -371,6 +383,7 @@ static int counted_main(int argc, char **argv, char **environment)
     fail_at = setting("FAULT_ALLOC");
     onward = setting("FAULT_ONWARD");
     trace = setting("FAULT_TRACE");
+    slow = setting("FAULT_SLOW");
     interrupt_every = setting("FAULT_EINTR");
     shrink_path = getenv("FAULT_SHRINK");
     shrink_after = getenv("FAULT_AFTER") ? setting("FAULT_AFTER") : 1;

@@ -218,6 +218,26 @@ static int test_killed_busy(bang_error *err)
     return bang_fail(err, BANG_ECANCELLED, "stopped on request");
 }
 
+static atomic_int missed;
+
+static void on_lost(void *context, const bang_error *why)
+{
+    (void)context;
+    fprintf(stderr, "calls: %s (%d of %d says so)\n", why->message, rank, count);
+    atomic_store(&missed, 1);
+}
+
+/* The one that is left looks at nothing at all until it was told. */
+static int test_killed_watched(int victim, bang_error *err)
+{
+    bang_ranks_watch(ranks, on_lost, NULL);
+    if (rank == victim)
+        raise(SIGKILL);
+    while (!atomic_load(&missed))
+        nap(.01);
+    return bang_fail(err, BANG_ECANCELLED, "stopped on request");
+}
+
 static int test_cancel(bang_error *err)
 {
     if (rank == count - 1) {
@@ -237,6 +257,8 @@ static int run(const char *name, bang_error *err)
            : strcmp(name, "killed") == 0      ? test_killed(count - 1, err)
            : strcmp(name, "killed-0") == 0    ? test_killed(0, err)
            : strcmp(name, "killed-busy") == 0 ? test_killed_busy(err)
+           : strcmp(name, "watched") == 0     ? test_killed_watched(count - 1, err)
+           : strcmp(name, "watched-0") == 0   ? test_killed_watched(0, err)
            : strcmp(name, "cancel") == 0      ? test_cancel(err)
                                          : bang_fail(err, BANG_EUSAGE, "%s: no such case", name);
 }

@@ -39,4 +39,9 @@ ends killed 4 137 'rank 3 has ended in the middle of the work: '
 ends killed-0 4 137 'rank 0 has ended in the middle of the work: '
 ends killed-0 2 137 'rank 0 has ended in the middle of the work: '
 ends killed-busy 2 137 'rank 1 has ended in the middle of the work: '
+# nobody waits for anybody, and the launcher has time
+BANG_MPIRUN_GRACE=10
+export BANG_MPIRUN_GRACE
+ends watched 2 137 'rank 1 has ended in the middle of the work: '
+ends watched-0 2 137 'rank 0 has ended in the middle of the work: '
 exit $failed

@@ -32,6 +32,8 @@ typedef struct bang_ranks bang_ranks;
 /* 1 if a launcher (mpirun, srun) started this process as one of several; then, and only then,
  * opening starts MPI. */
 int bang_ranks_launched(void);
+/* 0 if the launcher says that this is not the first of them. */
+int bang_ranks_launched_first(void);
 /* How many processes srun started of which none can know of the others, since it was not told to
  * speak to MPI; *first: this is the first of them. 0: nothing of the kind. */
 int bang_ranks_apart(int *first);
@@ -41,12 +43,21 @@ int bang_ranks_apart(int *first);
 int bang_ranks_open(bang_ranks **out, bang_cancel *cancel, bang_error *err);
 
 /* Tells the others how the work of this rank ended and waits to hear how theirs did, so that what
- * they write is whole before any of them ends; after a failure for a second or two only. failed is
- * what this rank failed with, or NULL. Negative if a rank has failed or is gone: then *err, which
+ * they write is whole before any of them ends; after a failure for a second or two only, but for
+ * minutes to hear rank 0, which may be saving what there is. failed is what this rank failed
+ * with, or NULL. Negative if a rank has failed or is gone: then *err, which
  * failed may be, is the error of the lowest that failed. A second call says the same again. */
 int bang_ranks_finish(bang_ranks *ranks, const bang_error *failed, bang_error *err);
 /* Finishes if need be, and ends MPI. NULL is allowed. */
 int bang_ranks_close(bang_ranks *ranks, const bang_error *failed, bang_error *err);
+
+/* Starts a thread that sleeps, and looks now and then whether another rank on this machine has
+ * ended without a word: so that it is said in time even if all others compute for longer than the
+ * launcher lets them live. lost is called from it, at most once, never after bang_ranks_finish,
+ * and only where bang_ranks_speaks; it must not call any of these functions. Without such a thread
+ * the loss is noticed where ranks wait for each other, as ever. */
+void bang_ranks_watch(bang_ranks *ranks, void (*lost)(void *context, const bang_error *why),
+                      void *context);
 
 int bang_ranks_rank(const bang_ranks *ranks);  /* 0 for the one that writes */
 int bang_ranks_count(const bang_ranks *ranks); /* 1 or more */

@@ -47,5 +47,8 @@ void bang_images_release(bang_images *set);
 /* Of labels, names of classes, and names of files without their folders: those may move. Of what
  * is in memory, of the pixels. */
 int bang_images_digest(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_error *err);
+/* Of the sizes of the files, which tell copies of a set apart for a look at each; one that is not
+ * there has none. */
+int bang_images_digest_sizes(char out[BANG_DIGEST_TEXT], const bang_images *set, bang_error *err);
 
 #endif
