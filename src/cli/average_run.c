@@ -192,13 +192,18 @@ int average_go(cli *c, average_request *r)
     json_t *told = NULL;
     bang_average *average = NULL;
     balance_work *balance = NULL;
+    average_place place = {0};
     int status = CLI_DONE;
     if (r->score && !r->dry_run)
-        status = r->greedy ? average_greedy(c, r, &told) : average_best_alpha(c, r, &told);
+        status = r->greedy ? average_greedy(c, r, &place, &told)
+                           : average_best_alpha(c, r, &place, &told);
     if (r->confidence.kind != BALANCE_NOT)
         status = average_balance(c, r, &balance);
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
+    average_place_close(&place);
+    if (status == CLI_DONE && !r->dry_run)
+        average_place_sweep(r);
     if (status == CLI_DONE && balance && !r->dry_run)
         status = balance_measure(balance, written(r, average, 0));
     if (status == CLI_DONE)
