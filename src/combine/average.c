@@ -31,6 +31,9 @@ static int list_sources(bang_average *a, bang_error *err)
         if (fisher)
             a->sources[o->input_count + i] = o->fishers[i];
     }
+    for (size_t i = 0; i < a->feed_count; i++)
+        if (!a->sources[i])
+            return bang_fail(err, BANG_EUSAGE, "average: a checkpoint is missing: it is not open");
     return 0;
 }
 
