@@ -185,6 +185,8 @@ int average_go(cli *c, average_request *r)
     r->options.base = r->base.items[0];
     r->options.fishers = (const bang_checkpoint *const *)r->fishers.items;
     r->options.folder = bang_output_is_folder(r->paths[0], r->inputs.items[0]);
+    if (r->options.folder)
+        checkpoints_note_folders(c, r->inputs.items[0]);
     bang_stream stream = BANG_STREAM_INIT;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;
