@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import re
+import threading
 
 __all__ = ["Error", "average", "diagnose", "theory", "version"]
 __version__ = "0.1.0"
@@ -71,7 +72,8 @@ def _load():
     found.bang_bridge_free.restype = None
     out, failure = ctypes.POINTER(pointer), ctypes.POINTER(_Failure)
     found.bang_bridge_theory.argtypes = [out, text, failure]
-    found.bang_bridge_average.argtypes = [out, text, failure]
+    found.bang_bridge_average_until.argtypes = [out, text, pointer, failure]
+    found.bang_cancel_raise.argtypes = [pointer]
     found.bang_bridge_diagnose.argtypes = [
         out, text, pointer, pointer, pointer, pointer, size, size, ctypes.c_int, failure,
     ]  # fmt: skip
@@ -86,7 +88,7 @@ _library = _load()
 
 def _worded(message, function, request):
     """The library names options of the command: arguments here get their own names."""
-    command = function.__name__.rpartition("_")[2]
+    command = function.__name__.split("_")[2]
 
     def word(option):
         name = option[1].replace("-", "_")
@@ -105,6 +107,33 @@ def _call(function, request, *arguments):
         return json.loads(ctypes.string_at(told))
     finally:
         _library.bang_bridge_free(told)
+
+
+def _interruptible(function, request):
+    """Ctrl-C ends the call: it waits in a thread, as Python handles no signal while C runs."""
+    cancel, told = ctypes.c_int(0), []
+
+    def work():
+        try:
+            told.append((_call(function, request, ctypes.byref(cancel)), None))
+        except BaseException as why:
+            told.append((None, why))
+
+    if threading.current_thread() is not threading.main_thread():
+        return _call(function, request, ctypes.byref(cancel))
+    worker = threading.Thread(target=work)
+    try:
+        worker.start()
+        worker.join()
+    except BaseException:
+        _library.bang_cancel_raise(ctypes.byref(cancel))
+        if worker.is_alive():
+            worker.join()
+        raise
+    answer, why = told[0]
+    if why:
+        raise why
+    return answer
 
 
 def _path(value):
@@ -164,7 +193,8 @@ def average(inputs, output, *, alpha=None, weights=None, method="linear", base=N
              what the inputs were fine-tuned from
     dtype    keep, f32, f16 or bf16
 
-    The file is the one that `bang average` writes with the same options.
+    The file is the one that `bang average` writes with the same options. Ctrl-C ends it and leaves
+    `output` as it was.
     """
     if isinstance(inputs, (str, bytes, os.PathLike)):
         raise TypeError("inputs: must be a list of paths")
@@ -180,7 +210,7 @@ def average(inputs, output, *, alpha=None, weights=None, method="linear", base=N
                    density=_real("density", density), drop=_real("drop", drop),
                    dtype=_text("dtype", dtype), allow_nan=bool(allow_nan), seed=_seed(seed),
                    threads=_whole("threads", threads))  # fmt: skip
-    return _call(_library.bang_bridge_average, request)
+    return _interruptible(_library.bang_bridge_average_until, request)
 
 
 def _array(numpy, name, value):

@@ -2,8 +2,12 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
+import time
+import types
 import unittest
 
 import numpy as np
@@ -222,6 +226,35 @@ class Average(unittest.TestCase):
         for inputs in ("a.safetensors", [1, 2], None):
             with self.assertRaises(TypeError):
                 bang.average(inputs, "refused.safetensors")
+
+    def test_interrupt(self):
+        """Ctrl-C raises the cancel that the library looks at, and is raised itself."""
+        seen = []
+
+        def bang_bridge_average_until(told, text, cancel, failure):
+            os.kill(os.getpid(), signal.SIGINT)
+            while not cancel._obj.value:
+                time.sleep(0.001)
+            seen.append(cancel._obj.value)
+            return library.bang_bridge_average_until(told, text, cancel, failure)
+
+        library, two = bang._library, ["a.safetensors", "b.safetensors"]
+        bang._library = types.SimpleNamespace(
+            bang_bridge_average_until=bang_bridge_average_until,
+            bang_cancel_raise=library.bang_cancel_raise,
+            bang_bridge_free=library.bang_bridge_free)  # fmt: skip
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                bang.average(two, "cut.safetensors")
+        finally:
+            bang._library = library
+        self.assertEqual(seen, [1])
+        self.assertEqual([name for name in os.listdir(".") if "cut" in name], [])
+        # where no signal comes, in another thread
+        worker = threading.Thread(target=bang.average, args=(two, "whole.safetensors"))
+        worker.start()
+        worker.join()
+        os.remove("whole.safetensors")
 
     def test_refuses(self):
         write("other.safetensors", w=np.zeros((2, 2)), u=np.zeros(1))
