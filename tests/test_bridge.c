@@ -1,5 +1,6 @@
 /* What other languages call: requests are read strictly, answers are those of the rooms below. */
 #include <math.h>
+#include <unistd.h>
 
 #include "testing.h"
 
