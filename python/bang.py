@@ -13,8 +13,11 @@ system's. What the library refuses becomes a bang.Error with its message.
 
 import ctypes
 import json
+import math
 import os
 import pathlib
+import re
+import threading
 
 __all__ = ["Error", "average", "diagnose", "theory", "version"]
 __version__ = "0.1.0"
@@ -69,7 +72,8 @@ def _load():
     found.bang_bridge_free.restype = None
     out, failure = ctypes.POINTER(pointer), ctypes.POINTER(_Failure)
     found.bang_bridge_theory.argtypes = [out, text, failure]
-    found.bang_bridge_average.argtypes = [out, text, failure]
+    found.bang_bridge_average_until.argtypes = [out, text, pointer, failure]
+    found.bang_cancel_raise.argtypes = [pointer]
     found.bang_bridge_diagnose.argtypes = [
         out, text, pointer, pointer, pointer, pointer, size, size, ctypes.c_int, failure,
     ]  # fmt: skip
@@ -82,16 +86,54 @@ def _load():
 _library = _load()
 
 
+def _worded(message, function, request):
+    """The library names options of the command: arguments here get their own names."""
+    command = function.__name__.split("_")[2]
+
+    def word(option):
+        name = option[1].replace("-", "_")
+        return name if name in request else f"`bang {command} {option[0]}`"
+
+    return re.sub(r"(?<![^\s(])--([a-z]+(?:-[a-z]+)*)", word, message.rstrip("\n"))
+
+
 def _call(function, request, *arguments):
     told, failure = ctypes.c_void_p(), _Failure()
     text = json.dumps(request).encode()
     code = function(ctypes.byref(told), text, *arguments, ctypes.byref(failure))
     try:
         if code < 0:
-            raise Error(failure.message.decode(errors="replace").rstrip("\n"), code)
+            raise Error(_worded(failure.message.decode(errors="replace"), function, request), code)
         return json.loads(ctypes.string_at(told))
     finally:
         _library.bang_bridge_free(told)
+
+
+def _interruptible(function, request):
+    """Ctrl-C ends the call: it waits in a thread, as Python handles no signal while C runs."""
+    cancel, told = ctypes.c_int(0), []
+
+    def work():
+        try:
+            told.append((_call(function, request, ctypes.byref(cancel)), None))
+        except BaseException as why:
+            told.append((None, why))
+
+    if threading.current_thread() is not threading.main_thread():
+        return _call(function, request, ctypes.byref(cancel))
+    worker = threading.Thread(target=work)
+    try:
+        worker.start()
+        worker.join()
+    except BaseException:
+        _library.bang_cancel_raise(ctypes.byref(cancel))
+        if worker.is_alive():
+            worker.join()
+        raise
+    answer, why = told[0]
+    if why:
+        raise why
+    return answer
 
 
 def _path(value):
@@ -104,6 +146,35 @@ def _path(value):
     if not text or "\0" in text:
         raise ValueError(f"{text!r}: is no name of a file")
     return text
+
+
+def _real(name, value):
+    value = float(value)
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: {value}: must be finite")
+    return value
+
+
+def _whole(name, value, most=2**31 - 1):
+    """An integer that the library can take; what it means there, the library checks."""
+    value = int(value)
+    if not -most <= value <= most:
+        raise ValueError(f"{name}: {value}: must be at most {most}")
+    return value
+
+
+def _seed(value):
+    if int(value) < 0:
+        raise ValueError(f"seed: {value}: must not be negative")
+    return _whole("seed", value, 2**63 - 1)
+
+
+def _text(name, value):
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: {value!r}: must be a str")
+    if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        raise ValueError(f"{name}: {value!r}: is no text: it holds a 0 or half a character")
+    return value
 
 
 def version():
@@ -122,27 +193,35 @@ def average(inputs, output, *, alpha=None, weights=None, method="linear", base=N
              what the inputs were fine-tuned from
     dtype    keep, f32, f16 or bf16
 
-    The file is the one that `bang average` writes with the same options.
+    The file is the one that `bang average` writes with the same options. Ctrl-C ends it and leaves
+    `output` as it was.
     """
     if isinstance(inputs, (str, bytes, os.PathLike)):
         raise TypeError("inputs: must be a list of paths")
     request = {
         "inputs": [_path(path) for path in inputs],
         "output": _path(output),
-        "alpha": None if alpha is None else str(alpha),
-        "weights": None if weights is None else [float(w) for w in weights],
+        "alpha": None if alpha is None else _text("alpha", str(alpha)),
+        "weights": None if weights is None else [_real("weights", w) for w in weights],
         "base": None if base is None else _path(base),
-        "max_memory": None if max_memory is None else int(max_memory),
+        "max_memory": None if max_memory is None else _whole("max_memory", max_memory, 2**63 - 1),
     }
-    request.update(method=method, scale=float(scale), density=float(density), drop=float(drop),
-                   dtype=dtype, allow_nan=bool(allow_nan), seed=int(seed),
-                   threads=int(threads))  # fmt: skip
-    return _call(_library.bang_bridge_average, request)
+    request.update(method=_text("method", method), scale=_real("scale", scale),
+                   density=_real("density", density), drop=_real("drop", drop),
+                   dtype=_text("dtype", dtype), allow_nan=bool(allow_nan), seed=_seed(seed),
+                   threads=_whole("threads", threads))  # fmt: skip
+    return _interruptible(_library.bang_bridge_average_until, request)
+
+
+def _array(numpy, name, value):
+    if numpy.ma.is_masked(value):
+        raise TypeError(f"{name}: is masked: leave those rows out of all arrays")
+    return numpy.asarray(value)
 
 
 def _logits(numpy, name, value):
     """An array (n, classes) of float32 or float64 in C order; float16 becomes float32, exactly."""
-    array = numpy.asarray(value)
+    array = _array(numpy, name, value)
     if array.size == 0:
         raise ValueError(f"{name}: shape {array.shape}: there are no rows")
     if array.ndim != 2:
@@ -153,7 +232,7 @@ def _logits(numpy, name, value):
 
 
 def _labels(numpy, value, rows):
-    array = numpy.asarray(value)
+    array = _array(numpy, "labels", value)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape != (rows,):
@@ -178,10 +257,13 @@ def diagnose(labels, *, pre, fine, avg=None, name="data", bins=15, bootstrap=100
     list         groups such as "FFT" whose samples are wanted
     probabilities, logits   what the arrays hold, where that is not plain
 
-    Returns the dict that `bang diagnose --json` prints, with the same numbers.
+    Returns the dict that `bang diagnose --json` prints, with the same numbers; its notes speak of
+    arguments (avg) where those of the command speak of options (--avg).
     """
     import numpy
 
+    if probabilities and logits:
+        raise ValueError("probabilities, logits: the arrays hold one or the other")
     arrays = {"pre": _logits(numpy, "pre", pre), "fine": _logits(numpy, "fine", fine)}
     if avg is not None:
         arrays["avg"] = _logits(numpy, "avg", avg)
@@ -193,13 +275,14 @@ def diagnose(labels, *, pre, fine, avg=None, name="data", bins=15, bootstrap=100
     kind = numpy.float64 if wide else numpy.float32
     arrays = {key: numpy.ascontiguousarray(a, dtype=kind) for key, a in arrays.items()}
     numbers = None if labels is None else _labels(numpy, labels, shape[0])
-    request = dict(name=name, bins=int(bins), bootstrap=int(bootstrap), level=float(level),
-                   weights=[float(w) for w in weights], fit=bool(fit),
+    request = dict(name=_text("name", name), bins=_whole("bins", bins),
+                   bootstrap=_whole("bootstrap", bootstrap, 2**63 - 1), level=_real("level", level),
+                   weights=[_real("weights", w) for w in weights], fit=bool(fit),
                    probabilities=bool(probabilities), logits=bool(logits),
-                   list=[str(group) for group in list], by_class=bool(by_class), seed=int(seed),
-                   threads=int(threads))  # fmt: skip
+                   list=[_text("list", group) for group in list], by_class=bool(by_class),
+                   seed=_seed(seed), threads=_whole("threads", threads))  # fmt: skip
     if temperature is not None:
-        request["temperature"] = [float(t) for t in temperature]
+        request["temperature"] = [_real("temperature", t) for t in temperature]
     places = [None if a is None else a.ctypes.data
               for a in (numbers, arrays["pre"], arrays["fine"], arrays.get("avg"))]  # fmt: skip
     return _call(_library.bang_bridge_diagnose, request, *places, *shape, int(wide))
@@ -218,13 +301,16 @@ def theory(shift, models, *, classes=3, overlap=None, sigma=0.0, alpha=None, wei
     Returns the dict that `bang theory --json` prints.
     """
     request = {
-        "shift": float(shift),
-        "models": [m if isinstance(m, str) else ",".join(str(int(n)) for n in m) for m in models],
-        "overlap": None if overlap is None else [int(n) for n in overlap],
-        "alpha": None if alpha is None else float(alpha),
-        "weights": None if weights is None else [float(w) for w in weights],
-    }
-    request.update(classes=int(classes), sigma=float(sigma), scale=float(scale), best=bool(best),
-                   polynomial=bool(polynomial), failure=bool(failure), method=method,
-                   samples=int(samples), seed=int(seed), threads=int(threads))  # fmt: skip
+        "shift": _real("shift", shift),
+        "models": [_text("models", m) if isinstance(m, str) else ",".join(str(int(n)) for n in m)
+                   for m in models],
+        "overlap": None if overlap is None else [_whole("overlap", n) for n in overlap],
+        "alpha": None if alpha is None else _real("alpha", alpha),
+        "weights": None if weights is None else [_real("weights", w) for w in weights],
+    }  # fmt: skip
+    request.update(classes=_whole("classes", classes), sigma=_real("sigma", sigma),
+                   scale=_real("scale", scale), best=bool(best), polynomial=bool(polynomial),
+                   failure=bool(failure), method=_text("method", method),
+                   samples=_whole("samples", samples, 2**63 - 1), seed=_seed(seed),
+                   threads=_whole("threads", threads))  # fmt: skip
     return _call(_library.bang_bridge_theory, request)

@@ -3,6 +3,7 @@
 
 #include "bang/base/arena.h"
 #include "bang/base/error.h"
+#include "bang/base/json.h"
 #include "bang/base/text.h"
 #include "base/os.h"
 
@@ -96,6 +97,37 @@ static void test_arena_refuses_overflow(void **state)
 }
 
 /* Requests that do not fit are refused, take nothing and never reach past the end. */
+static size_t json_allowed; /* allocations until one fails, and all after it */
+
+static void *json_allocate(size_t size)
+{
+    return json_allowed > 0 && json_allowed-- ? malloc(size) : NULL;
+}
+
+/* Whichever allocation fails first, it is told as what it is. */
+static void test_json_out_of_memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "[[1, 2.5, {}], [true], [{}, []], [3]]"; /* no strings: see ARCHITECTURE.md */
+    json_malloc_t allocate;
+    json_free_t release;
+    json_get_alloc_funcs(&allocate, &release);
+    json_set_alloc_funcs(json_allocate, free);
+    int code = BANG_EMEMORY;
+    for (size_t most = 0; code == BANG_EMEMORY; most++) {
+        bang_error err = {0};
+        json_t *value;
+        json_allowed = most;
+        code = bang_json_parse(&value, text, sizeof text - 1, &err);
+        assert_true(code == 0 || strstr(err.message, "out of memory"));
+        assert_true(code == BANG_EMEMORY || most > 10);
+        json_decref(value);
+    }
+    assert_int_equal(code, 0);
+    json_set_alloc_funcs(allocate, release);
+}
+
 static void test_json_reserve(void **state)
 {
     (void)state;
@@ -290,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(test_arena_reuses_after_reset),
         cmocka_unit_test(test_arena_refuses_overflow),
+        cmocka_unit_test(test_json_out_of_memory),
         cmocka_unit_test(test_json_reserve),
         cmocka_unit_test(test_text_grows),
         cmocka_unit_test(test_text_exact_fit),

@@ -1,5 +1,6 @@
 /* What other languages call: requests are read strictly, answers are those of the rooms below. */
 #include <math.h>
+#include <unistd.h>
 
 #include "testing.h"
 
@@ -142,6 +143,14 @@ static void write_tensor(const char *path, float first, float second)
     assert_int_equal(bang_file_put(path, bytes, sizeof bytes, &err), 0);
 }
 
+static int average_cancelled(char **out, const char *request, bang_error *err)
+{
+    bang_cancel cancel = {0};
+    bang_cancel_raise(&cancel);
+    assert_int_equal(bang_bridge_average_until(out, request, &cancel, err), BANG_ECANCELLED);
+    return err->code;
+}
+
 static void test_average(void **state)
 {
     const char *folder = *state, *out = in_folder(folder, "out.safetensors");
@@ -153,6 +162,8 @@ static void test_average(void **state)
     write_tensor(b, 3, 6);
     snprintf(request, sizeof request,
              "{\"inputs\": [\"%s\", \"%s\"], \"output\": \"%s\", \"alpha\": \"0.25\"}", a, b, out);
+    refused(average_cancelled, request, "");
+    assert_int_equal(access(out, F_OK), -1);
     json_t *told = asked(bang_bridge_average, request);
     assert_int_equal(json_integer_value(json_object_get(told, "tensors")), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(told, "outputs"), 0)),

@@ -175,19 +175,20 @@ static void test_missing_options(void **state)
 {
     bang_checkpoint *a = model(*state, "a.safetensors", 1, 1);
     const char *path = in_folder(*state, "out.safetensors");
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 9; i++) {
         bang_error err = {0};
         bang_stream stream = BANG_STREAM_INIT;
         bang_average_options options = BANG_AVERAGE_OPTIONS_INIT;
-        options.inputs = (const bang_checkpoint *[]){a, a, a};
+        options.inputs = (const bang_checkpoint *[]){i == 6 ? NULL : a, i == 7 ? NULL : a, a};
         options.input_count = i == 0 ? 0 : i == 5 ? 3 : 2;
+        options.fishers = i == 8 ? (const bang_checkpoint *[]){a, NULL} : NULL;
         options.weights = i == 1 ? NULL : (double[]){0.5, 0.5, 0.5};
         options.paths = (const char *[]){path};
         options.output_count = i != 2;
-        options.method = i == 3   ? BANG_AVERAGE_TIES
-                         : i == 4 ? BANG_AVERAGE_FISHER
-                         : i == 5 ? BANG_AVERAGE_SLERP
-                                  : BANG_AVERAGE_LINEAR;
+        options.method = i == 3             ? BANG_AVERAGE_TIES
+                         : i == 4 || i == 8 ? BANG_AVERAGE_FISHER
+                         : i == 5           ? BANG_AVERAGE_SLERP
+                                            : BANG_AVERAGE_LINEAR;
         bang_average *average = NULL;
         assert_int_equal(bang_average_plan(&average, &options, &stream, &err), BANG_EUSAGE);
         assert_string_equal(bang_average_problems(average), "");

@@ -348,6 +348,62 @@ static void test_pictures(void **state)
     check(read_image, webp, "");
 }
 
+/* start, piece again and again with the number of the piece in place of %d, end. */
+static char *repeat(const char *start, const char *piece, size_t count, const char *end)
+{
+    bang_text text = {0};
+    const char *place = strstr(piece, "%d"), *rest = place ? place + 2 : "";
+    bang_text_add(&text, "%s", start);
+    for (size_t i = 0; i < count; i++) {
+        bang_text_add_bytes(&text, piece, place ? (size_t)(place - piece) : strlen(piece));
+        if (place)
+            bang_text_add(&text, "%zu%s", i, rest);
+    }
+    bang_text_add(&text, "%s", end);
+    assert_false(text.failed);
+    return text.data;
+}
+
+/* Values of two or three bytes take many times that once they are parsed; those that a header or
+ * an index has take less, whatever their strings hold. */
+static void test_small_values(void **state)
+{
+    static const struct {
+        const char *start, *piece, *end, *why;
+        size_t count;
+    } cases[] = {
+        {"{\"a\":[", "{},", "0]}", "32 times its size", 700000},
+        {"{\"a\":[", "[],", "0]}", "32 times its size", 700000},
+        {"{\"a\":{\"b\":[", "[[]],", "0]}}", "32 times its size", 400000},
+        {"{", "\"%d\":{},", "\"a\":{}}", "32 times its size", 200000},
+        {"{", "\"%d\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},",
+         "\"__metadata__\":{}}", NULL, 20000},
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[", "0,", "0],\"data_offsets\":[0,0]}}", NULL, 400000},
+        {"{\"__metadata__\":{", "\"%d\":\"\",", "\"a\":\"\"}}", NULL, 100000},
+        {"{\"__metadata__\":{\"a\":\"", "[{\\\":,", "\"}}", NULL, 400000},
+        {"{ \t\r\n\"__metadata__\" : {}", " ", "}", NULL, 2000000},
+    };
+    const char *path = in_folder(*state, "a.safetensors");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *header = repeat(cases[i].start, cases[i].piece, cases[i].count, cases[i].end);
+        put_safetensors(path, header, "", 0);
+        check(read_checkpoint, path, cases[i].why);
+        free(header);
+    }
+    const char *index = in_folder(*state, "index.json");
+    put_safetensors(path, "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", "", 0);
+    char *text =
+        repeat("{\"weight_map\":{\"a\":\"a.safetensors\"},\"metadata\":[", "{},", 700000, "0]}");
+    put_bytes(index, text, strlen(text));
+    check(read_checkpoint, index, "32 times its size");
+    free(text);
+    text = repeat("{\"weight_map\":{\"a\":\"a.safetensors\"},\"metadata\":{", "\"%d\":[{}],", 2000,
+                  "\"a\":0}}");
+    put_bytes(index, text, strlen(text));
+    check(read_checkpoint, index, NULL);
+    free(text);
+}
+
 /* Text that opens so many brackets. */
 static void put_nested(const char *path, const char *before, size_t depth)
 {
@@ -375,8 +431,10 @@ static void test_depth(void **state)
 {
     enum { DEEP = 200000 };
     const char *path = in_folder(*state, "index.json");
-    put_nested(path, "{\"weight_map\":", DEEP);
+    put_nested(path, "{\"weight_map\":", 4000);
     check(read_checkpoint, path, "maximum parsing depth");
+    put_nested(path, "{\"weight_map\":", DEEP);
+    check(read_checkpoint, path, "32 times its size");
     bang_text list = {0}; /* lists in lists: ]]]...aaa. */
     for (int i = 0; i < DEEP; i++)
         bang_text_add_bytes(&list, "]", 1);
@@ -414,7 +472,7 @@ int main(void)
         IN_FOLDER(test_claims_of_tensors), IN_FOLDER(test_claims_of_arrays),
         IN_FOLDER(test_gzip_bomb),         IN_FOLDER(test_zip_bombs),
         IN_FOLDER(test_pictures),          IN_FOLDER(test_depth),
-        IN_FOLDER(test_devices),
+        IN_FOLDER(test_devices),           IN_FOLDER(test_small_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

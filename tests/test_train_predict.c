@@ -276,6 +276,8 @@ static void test_refused(void **state)
     bang_predictor_close(predictor);
     assert_int_equal(bang_predictor_open(&predictor, models, 0, &f.set, &options, &err),
                      BANG_EUSAGE);
+    bang_predicted some;
+    assert_int_equal(bang_predictor_next(&some, predictor, &err), BANG_EUSAGE);
     bang_predictor_close(NULL);
     bang_vit_model_release(&headless);
     close_fixture(&f);

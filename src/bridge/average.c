@@ -187,6 +187,11 @@ static int run(json_t **told, work *w, const asked *a, bang_error *err)
 
 int bang_bridge_average(char **out, const char *request, bang_error *err)
 {
+    return bang_bridge_average_until(out, request, NULL, err);
+}
+
+int bang_bridge_average_until(char **out, const char *request, bang_cancel *cancel, bang_error *err)
+{
     json_t *parsed, *told = NULL;
     asked a;
     *out = NULL;
@@ -200,6 +205,7 @@ int bang_bridge_average(char **out, const char *request, bang_error *err)
     }
     w->options = (bang_average_options)BANG_AVERAGE_OPTIONS_INIT;
     w->stream = (bang_stream)BANG_STREAM_INIT;
+    w->stream.cancel = cancel;
     rc = read_request(&a, parsed, err);
     if (rc == 0)
         rc = choose(&w->options, &a, json_array_size(a.inputs), err);

@@ -185,6 +185,8 @@ int average_go(cli *c, average_request *r)
     r->options.base = r->base.items[0];
     r->options.fishers = (const bang_checkpoint *const *)r->fishers.items;
     r->options.folder = bang_output_is_folder(r->paths[0], r->inputs.items[0]);
+    if (r->options.folder)
+        checkpoints_note_folders(c, r->inputs.items[0]);
     bang_stream stream = BANG_STREAM_INIT;
     stream.threads = (int)c->threads;
     stream.max_memory = r->max_memory;
@@ -192,13 +194,18 @@ int average_go(cli *c, average_request *r)
     json_t *told = NULL;
     bang_average *average = NULL;
     balance_work *balance = NULL;
+    average_place place = {0};
     int status = CLI_DONE;
     if (r->score && !r->dry_run)
-        status = r->greedy ? average_greedy(c, r, &told) : average_best_alpha(c, r, &told);
+        status = r->greedy ? average_greedy(c, r, &place, &told)
+                           : average_best_alpha(c, r, &place, &told);
     if (r->confidence.kind != BALANCE_NOT)
         status = average_balance(c, r, &balance);
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
+    average_place_close(&place);
+    if (status == CLI_DONE && !r->dry_run)
+        average_place_sweep(r);
     if (status == CLI_DONE && balance && !r->dry_run)
         status = balance_measure(balance, written(r, average, 0));
     if (status == CLI_DONE)

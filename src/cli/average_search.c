@@ -14,9 +14,8 @@
 struct search {
     cli *c;
     average_request *r;
-    char *candidate; /* where averages to be scored are written */
-    char **files;    /* (file_count) what was written there */
-    size_t file_count;
+    const average_place *place; /* where averages to be scored are written */
+    char *candidate;            /* what to open there: of shards the index */
     double *weights;
     int failed; /* an exit status: what went wrong was said already */
 };
@@ -91,32 +90,6 @@ static int run_command(double *score, const struct search *s, const char *path, 
     return code;
 }
 
-/* Removes the files that were written; a folder goes in the end. */
-static void drop_files(struct search *s)
-{
-    for (size_t i = 0; i < s->file_count; i++) {
-        if (!s->r->options.folder)
-            remove(s->files[i]);
-        free(s->files[i]);
-    }
-    free((void *)s->files);
-    s->files = NULL;
-    s->file_count = 0;
-}
-
-static int keep_files(struct search *s, const bang_output *output, bang_error *err)
-{
-    size_t count = bang_output_file_count(output);
-    s->files = calloc(count + 1, sizeof *s->files);
-    for (size_t i = 0; s->files && i < count; i++) {
-        s->files[i] = strdup(bang_output_file_path(output, i));
-        if (!s->files[i])
-            break;
-        s->file_count++;
-    }
-    return s->file_count == count ? 0 : bang_fail_memory(err);
-}
-
 int average_plan_all(cli *c, const average_request *r)
 {
     bang_average_options options = r->options;
@@ -132,6 +105,16 @@ int average_plan_all(cli *c, const average_request *r)
     return status;
 }
 
+/* Of shards the index comes last. */
+static int keep_name(struct search *s, const bang_output *output, bang_error *err)
+{
+    size_t count = bang_output_file_count(output);
+    free(s->candidate);
+    s->candidate =
+        strdup(s->r->options.folder ? s->place->path : bang_output_file_path(output, count - 1));
+    return s->candidate ? 0 : bang_fail_memory(err);
+}
+
 /* The average with these weights, where the command will find it; on failure what is in
  * failed or in err tells. */
 static int write_candidate(struct search *s, const double *weights, bang_error *err)
@@ -140,7 +123,7 @@ static int write_candidate(struct search *s, const double *weights, bang_error *
     bang_average_options options = r->options;
     bang_stream stream = BANG_STREAM_INIT;
     bang_average *average = NULL;
-    const char *paths[] = {s->candidate};
+    const char *paths[] = {s->place->path};
     options.weights = weights;
     options.paths = paths;
     options.output_count = 1;
@@ -149,18 +132,16 @@ static int write_candidate(struct search *s, const double *weights, bang_error *
     stream.threads = (int)s->c->threads;
     stream.max_memory = r->max_memory;
     stream.cancel = cli_cancel();
-    drop_files(s);
+    int code = average_place_clear(s->place, err);
+    if (code == 0)
+        code = bang_folder_create(s->place->folder, err);
+    if (code < 0)
+        return code;
     s->failed = average_once(s->c, &options, 1, &stream, &average);
-    int code = s->failed ? bang_fail(err, BANG_EIO, "failed")
-                         : keep_files(s, bang_average_target(average, 0), err);
+    code = s->failed ? bang_fail(err, BANG_EIO, "failed")
+                     : keep_name(s, bang_average_target(average, 0), err);
     bang_average_free(average);
     return code;
-}
-
-/* Of shards the index, which comes last. */
-static const char *candidate_file(const struct search *s)
-{
-    return s->r->options.folder ? s->candidate : s->files[s->file_count - 1];
 }
 
 static int score(void *context, double *out, const size_t *members, size_t count, bang_error *err)
@@ -175,7 +156,7 @@ static int score(void *context, double *out, const size_t *members, size_t count
         int failed = write_candidate(s, s->weights, err);
         if (failed)
             return failed;
-        path = candidate_file(s);
+        path = s->candidate;
     }
     int code = run_command(out, s, path, err);
     if (code == 0 && !s->c->quiet && !s->c->json) {
@@ -187,47 +168,24 @@ static int score(void *context, double *out, const size_t *members, size_t count
     return code;
 }
 
-/* A name beside OUT that its reader will understand: hidden, same ending. */
-static char *candidate_path(const average_request *r)
-{
-    const char *output = r->options.paths[0];
-    size_t length = strlen(output);
-    while (length > 1 && output[length - 1] == '/')
-        length--;
-    size_t start = length;
-    while (start > 0 && output[start - 1] != '/')
-        start--;
-    bang_text path = {0};
-    bang_text_add_bytes(&path, output, start);
-    bang_text_add(&path, ".bang-soup-");
-    bang_text_add_bytes(&path, output + start, length - start);
-    return path.data;
-}
-
-static void remove_candidate(struct search *s)
-{
-    drop_files(s);
-    if (s->candidate && s->r->options.folder)
-        bang_folder_remove(s->candidate, NULL);
-}
-
-int average_greedy(cli *c, average_request *r, json_t **told)
+int average_greedy(cli *c, average_request *r, average_place *place, json_t **told)
 {
     bang_error err = {0};
     int status = average_plan_all(c, r);
     if (status != CLI_DONE)
         return status;
     size_t inputs = r->inputs.count, count = 0;
-    struct search s = {.c = c,
-                       .r = r,
-                       .candidate = candidate_path(r),
-                       .weights = calloc(inputs + 1, sizeof(double))};
+    struct search s = {
+        .c = c, .r = r, .place = place, .weights = calloc(inputs + 1, sizeof(double))};
     size_t *members = calloc(inputs + 1, sizeof *members);
     double *scores = calloc(inputs + 1, sizeof *scores), best = 0;
-    int code = s.candidate && s.weights && members && scores ? 0 : bang_fail_memory(&err);
+    int code = s.weights && members && scores ? 0 : bang_fail_memory(&err);
+    if (code == 0)
+        code = average_place_open(place, r, &err);
     if (code == 0)
         code = bang_greedy(members, &count, scores, &best, inputs, score, &s, &err);
-    remove_candidate(&s);
+    if (code == 0)
+        code = average_place_clear(place, &err);
     status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
     if (code == 0) {
         json_t *single = json_array(), *chosen = json_array();
@@ -260,7 +218,7 @@ static int try_alphas(struct search *s, double *scores, size_t *best, bang_error
     for (size_t k = 0; code == 0 && k < r->options.output_count; k++) {
         code = write_candidate(s, r->all_weights + k * r->inputs.count, err);
         if (code == 0)
-            code = run_command(&scores[k], s, candidate_file(s), err);
+            code = run_command(&scores[k], s, s->candidate, err);
         if (code == 0 && !s->c->quiet && !s->c->json)
             fprintf(stderr, "bang average: score %.10g: alpha %s\n", scores[k], r->texts[k]);
         if (code == 0 && (scores[k] > scores[*best] || (isnan(scores[*best]) && !isnan(scores[k]))))
@@ -282,17 +240,20 @@ static void keep_alpha(average_request *r, size_t best)
     r->options.output_count = 1;
 }
 
-int average_best_alpha(cli *c, average_request *r, json_t **told)
+int average_best_alpha(cli *c, average_request *r, average_place *place, json_t **told)
 {
     bang_error err = {0};
     int status = average_plan_all(c, r);
     if (status != CLI_DONE)
         return status;
-    struct search s = {.c = c, .r = r, .candidate = candidate_path(r)};
+    struct search s = {.c = c, .r = r, .place = place};
     size_t count = r->options.output_count, best = 0;
     double *scores = calloc(count + 1, sizeof *scores);
-    int code = s.candidate && scores ? try_alphas(&s, scores, &best, &err) : bang_fail_memory(&err);
-    remove_candidate(&s);
+    int code = scores ? average_place_open(place, r, &err) : bang_fail_memory(&err);
+    if (code == 0)
+        code = try_alphas(&s, scores, &best, &err);
+    if (code == 0)
+        code = average_place_clear(place, &err);
     status = code == 0 ? CLI_DONE : s.failed ? s.failed : cli_fail(c, &err);
     if (code == 0) {
         json_t *all = json_array(), *alphas = json_array();

@@ -1,8 +1,13 @@
 #include "checkpoints.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "bang/base/file.h"
+#include "bang/base/text.h"
 
 int checkpoints_read(void *target, const char *value, bang_error *err)
 {
@@ -48,6 +53,29 @@ void checkpoints_notes(const cli *c, const checkpoints *list)
         for (size_t k = 0; k < json_array_size(list->items[i]->notes); k++)
             cli_say("bang %s: note: %s: %s\n", c->command, list->paths[i],
                     json_string_value(json_array_get(list->items[i]->notes, k)));
+}
+
+void checkpoints_note_folders(const cli *c, const bang_checkpoint *from)
+{
+    struct dirent **entries = NULL;
+    bang_text names = {0};
+    int count = c->quiet || c->json || !from->is_folder
+                    ? 0
+                    : scandir(from->path, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        struct stat status;
+        const char *name = entries[i]->d_name;
+        char *path = *name == '.' ? NULL : bang_path_join(from->path, name);
+        if (path && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+            bang_text_add(&names, "%s%s", names.size ? ", " : "", name);
+        free(path);
+        free(entries[i]);
+    }
+    free((void *)entries);
+    if (names.size && !names.failed)
+        cli_say("bang %s: note: %s: the folders in it are not copied: %s\n", c->command, from->path,
+                names.data);
+    bang_text_release(&names);
 }
 
 const char *bytes_text(char out[32], double bytes)

@@ -22,6 +22,10 @@ void checkpoints_release(checkpoints *list);
 /* Prints what reading left out or renamed, unless --quiet or --json. */
 void checkpoints_notes(const cli *c, const checkpoints *list);
 
+/* An output that is a folder gets the files of this one: says which folders in it do not come
+ * along, unless --quiet or --json. */
+void checkpoints_note_folders(const cli *c, const bang_checkpoint *from);
+
 /* "1.2 GB" */
 const char *bytes_text(char out[32], double bytes);
 /* keep, f32, f16, bf16 to -1 or a bang_dtype; for the option table. */

@@ -37,10 +37,10 @@ static const char summary[] =
     "taken for up to four models as f32 meanwhile, whatever --max-memory says.\n"
     "\n"
     "Numbers are computed in f32 (f64 for F64) and rounded once. Weights are never\n"
-    "normalised. Where a weight is 1 and the others 0, bytes are copied; when a rule says\n"
-    "so, the other inputs need not even have the same shape (another head). Running\n"
-    "statistics of batch norm are combined linearly by every method, its counters are\n"
-    "the last input's, other integers must be equal.";
+    "normalised. Where a weight is 1 and the others 0, bytes are copied, NaN and infinite\n"
+    "numbers too, with a warning; when a rule says so, the other inputs need not even have\n"
+    "the same shape (another head). Running statistics of batch norm are combined linearly\n"
+    "by every method, its counters are the last input's, other integers must be equal.";
 
 static const char example[] =
     "  bang average pre.safetensors fine.safetensors -o robust.safetensors\n"
@@ -113,7 +113,7 @@ int cmd_average(int argc, char **argv)
          cli_read_text, &r.on_integer},
         {"on-missing", 0, "HOW", "tensors not all have: error, keep or drop (error)", cli_read_text,
          &r.on_missing},
-        {"allow-nan", 0, NULL, "write NaN and infinite numbers too", cli_read_flag, &r.allow_nan},
+        {"allow-nan", 0, NULL, "write computed NaN and infinite numbers too", cli_read_flag, &r.allow_nan},
         {"hash", 0, NULL, "SHA-256 of all bytes of the inputs into the recipe", cli_read_flag,
          &r.hash},
         {"shard-size", 0, "SIZE", "bytes of tensors that a file may hold, such as 5GB",

@@ -171,6 +171,8 @@ static int convert(const cli *c, request *r)
     int status, rc = bang_checkpoint_open(&r->checkpoint, c->operands[0], &err);
     if (rc == 0)
         rc = plan(r, &problems, &err);
+    if (rc == 0 && bang_output_is_folder(r->output, r->checkpoint))
+        checkpoints_note_folders(c, r->checkpoint);
     if (rc == 0 && !r->dry_run)
         rc = write_all(c, r, &err);
     r->seconds = cli_seconds() - begin;

@@ -13,11 +13,12 @@ static const char summary[] =
     "all the relative change |b - a|/|a|, the cosine, the norm ratio |b|/|a| and the largest\n"
     "|b - a|. A and B are files of any format, an index of shards, or a folder that holds\n"
     "one; they may differ in format, in number type and in what they hold. What is not\n"
-    "defined (a norm of 0, NaN in a tensor) is a dash, null in JSON; layers and the total\n"
-    "leave pairs of numbers out that are not finite. Integers (counters, indices) are\n"
-    "compared tensor by tensor only: layers, the total and what moved most leave them out.\n"
-    "What was 0 before has no relative change and comes after what has one. That they\n"
-    "differ is no failure: exit status 0. In a SIZE, M is 2^20 and MB 10^6.";
+    "defined (a norm of 0, NaN in a tensor) is a dash, null in JSON; a tensor without numbers\n"
+    "has not changed (0) and has neither cosine nor ratio. Layers and the total leave pairs\n"
+    "of numbers out that are not finite. Integers (counters, indices) are compared tensor by\n"
+    "tensor only: layers, the total and what moved most leave them out. What was 0 before\n"
+    "has no relative change and comes after what has one. That they differ is no failure:\n"
+    "exit status 0. In a SIZE, M is 2^20 and MB 10^6.";
 
 static const char example[] = "  bang diff zeroshot.safetensors finetuned.safetensors\n"
                               "  bang diff base/ tuned/ --sort change --top 20 --html diff.html\n";

@@ -60,9 +60,15 @@ int train_vit(cli *c, train_request *r);
 
 /* What is known about a state before the training: notes for a person. */
 void train_state_notes(const cli *c, const train_request *r);
-/* Two trainings that write one state would mix: the second is refused. *out may be NULL; the
- * caller gives it back. */
-int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err);
+/* What a training writes: output, state and log; NULL: not held. */
+typedef struct train_locks {
+    bang_lock *of[3];
+} train_locks;
+
+/* Two trainings that write one of these would mix, or one would be lost: the second is refused. The
+ * caller gives them back, also after a failure. */
+int train_hold(train_locks *out, const cli *c, const train_request *r, bang_error *err);
+void train_let_go(train_locks *locks);
 /* Sees to it that there is room for the output, and for a state beside it; what becomes of a state
  * that cannot be written is told around the bar. On the rank that writes. */
 int train_reserve(bang_train_state *state, const train_request *r, size_t parameters, cli_bar *bar,

@@ -266,11 +266,11 @@ int train_run(cli *c, train_request *r)
         status = cli_fail(c, &err);
     } else if (!cli_usage_failed(c)) {
         train_state_notes(c, r);
-        bang_lock *lock;
-        rc = train_hold(&lock, c, r, &err);
+        train_locks locks;
+        rc = train_hold(&locks, c, r, &err);
         if (rc == 0)
             rc = work(&j, &err);
-        bang_lock_give(lock);
+        train_let_go(&locks);
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.saved)
                  : rc < 0              ? cli_fail(c, &err)
                                        : print_result(&j);

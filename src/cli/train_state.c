@@ -1,27 +1,32 @@
-/* What is said and held about the state of a training. */
+/* What is held by a training, and said about its state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "bang/base/file.h"
+#include "hold.h"
 #include "train.h"
 
-int train_hold(bang_lock **out, const cli *c, const train_request *r, bang_error *err)
+int train_hold(train_locks *out, const cli *c, const train_request *r, bang_error *err)
 {
-    *out = NULL;
-    cli_cancel(); /* so that it is given back */
-    /* no state: the output is no regular file; of several ranks the first alone writes */
-    if (!r->state || bang_ranks_rank(c->ranks) > 0)
+    const char *const paths[] = {r->output, r->state, r->log};
+    struct stat info;
+    int rc = 0;
+    *out = (train_locks){0};
+    if (bang_ranks_rank(c->ranks) > 0) /* the first alone writes */
         return 0;
-    char *path = bang_path_hidden(r->state, ".bang-lock");
-    int rc = path ? bang_lock_take(out, path, err) : bang_fail_memory(err);
-    free(path);
-    return rc <= 0 ? rc
-                   : bang_fail(err, BANG_EIO,
-                               "%s: another training is writing it: wait for its end or name "
-                               "another output",
-                               r->state);
+    for (size_t i = 0; rc == 0 && i < sizeof paths / sizeof *paths; i++)
+        /* what is no regular file (a pipe, a terminal) may well be shared */
+        if (paths[i] && (stat(paths[i], &info) < 0 || S_ISREG(info.st_mode)))
+            rc = cli_hold(&out->of[i], paths[i], err);
+    return rc;
+}
+
+void train_let_go(train_locks *locks)
+{
+    for (size_t i = 0; i < sizeof locks->of / sizeof *locks->of; i++)
+        bang_lock_give(locks->of[i]);
 }
 
 static void tell_missed(void *context, const char *why)

@@ -192,13 +192,13 @@ int vit_work(vit_job *j, bang_error *err)
     return rc;
 }
 
-/* A run that was killed in its last moment has left it. */
-static void sweep_lock(const cli *c, const train_request *r)
+/* A run that was killed in its last moment has left them. */
+static void sweep_locks(const cli *c, const train_request *r)
 {
-    bang_lock *lock;
+    train_locks locks;
     bang_error ignored = {0};
-    if (train_hold(&lock, c, r, &ignored) == 0)
-        bang_lock_give(lock);
+    (void)train_hold(&locks, c, r, &ignored);
+    train_let_go(&locks);
 }
 
 int train_vit(cli *c, train_request *r)
@@ -213,15 +213,15 @@ int train_vit(cli *c, train_request *r)
     if (finished < 0) {
         status = cli_fail(c, &err);
     } else if (finished) {
-        sweep_lock(c, r);
+        sweep_locks(c, r);
         status = vit_print_finished(&j);
     } else if (status == CLI_DONE) {
         train_state_notes(c, r);
-        bang_lock *lock;
-        int rc = train_hold(&lock, c, r, &err);
+        train_locks locks;
+        int rc = train_hold(&locks, c, r, &err);
         if (rc == 0)
             rc = vit_work(&j, &err);
-        bang_lock_give(lock);
+        train_let_go(&locks);
         if (rc < 0 && rc != BANG_ECANCELLED)
             cli_agree(&err); /* what another rank met counts */
         status = rc == BANG_ECANCELLED ? train_interrupted(c, r, j.result.saved)

@@ -31,6 +31,9 @@ static int list_sources(bang_average *a, bang_error *err)
         if (fisher)
             a->sources[o->input_count + i] = o->fishers[i];
     }
+    for (size_t i = 0; i < a->feed_count; i++)
+        if (!a->sources[i])
+            return bang_fail(err, BANG_EUSAGE, "average: a checkpoint is missing: it is not open");
     return 0;
 }
 
@@ -173,29 +176,49 @@ static void make(void *context, size_t output, size_t item, uint64_t first, size
         atomic_fetch_add(&t->bad[output], bad);
 }
 
-/* Which tensors came out with numbers that are not finite. */
-static int check_finite(bang_average *a, bang_error *err)
+/* The bytes of an input, not only its numbers. */
+static int is_copied_to(const bang_average_tensor *t, size_t output)
+{
+    return t->copies[output] != NO_COPY && t->types[t->copies[output]] == t->dtype;
+}
+
+/* Numbers of a tensor that are not finite, in outputs where it is copied or where it is not. */
+static unsigned long long count_bad(const bang_average *a, const bang_average_tensor *t, int copied)
+{
+    unsigned long long bad = 0;
+    for (size_t k = 0; k < a->options.output_count; k++)
+        bad += is_copied_to(t, k) == copied ? t->bad[k] : 0;
+    return bad;
+}
+
+/* Tells which tensors came out with numbers that are not finite; returns how many. */
+static size_t tell_bad(bang_average *a, bang_text *out, int copied, const char *end)
 {
     size_t tensors = 0;
     for (size_t i = 0; i < a->count; i++) {
-        unsigned long long bad = 0;
-        for (size_t k = 0; k < a->options.output_count; k++)
-            bad += a->tensors[i].bad[k];
-        if (bad == 0)
-            continue;
-        if (++tensors <= 10)
-            bang_average_say(
-                a->options.allow_nan ? &a->warnings : &a->problems,
-                "tensor \"%.200s\": %llu number%s NaN or infinite as %s%s", a->tensors[i].name, bad,
-                bad == 1 ? " is" : "s are", bang_dtype_name(a->tensors[i].dtype),
-                a->options.allow_nan ? "" : ": nothing was written: --allow-nan keeps them");
+        unsigned long long bad = count_bad(a, &a->tensors[i], copied);
+        if (bad > 0 && ++tensors <= 10)
+            bang_average_say(out, "tensor \"%.200s\": %llu number%s NaN or infinite as %s%s",
+                             a->tensors[i].name, bad, bad == 1 ? " is" : "s are",
+                             bang_dtype_name(a->tensors[i].dtype), end);
     }
     if (tensors > 10)
-        bang_average_say(a->options.allow_nan ? &a->warnings : &a->problems,
-                         "%zu more tensors have NaN or infinite numbers", tensors - 10);
-    if (tensors > 0 && !a->options.allow_nan)
+        bang_average_say(out, "%zu more tensors have NaN or infinite numbers%s", tensors - 10,
+                         copied ? end : "");
+    return tensors;
+}
+
+/* What is computed must be finite. A copy is what was asked for: some models have buffers of
+ * infinities, and the weights 0 and 1 are exact. */
+static int check_finite(bang_average *a, bang_error *err)
+{
+    int allowed = a->options.allow_nan;
+    size_t tensors = tell_bad(a, allowed ? &a->warnings : &a->problems, 0,
+                              allowed ? "" : ": nothing was written: --allow-nan keeps them");
+    if (tensors > 0 && !allowed)
         return bang_fail(err, BANG_EDATA, "%.*s", (int)strcspn(a->problems.data, "\n"),
                          a->problems.data);
+    tell_bad(a, &a->warnings, 1, ", copied as they are");
     return 0;
 }
 
@@ -243,7 +266,7 @@ int bang_average_run(bang_average *a, bang_stream *stream, bang_error *err)
 static int is_copied(const bang_average_tensor *t, size_t outputs)
 {
     for (size_t k = 0; k < outputs; k++)
-        if (t->copies[k] == NO_COPY || t->types[t->copies[k]] != t->dtype)
+        if (!is_copied_to(t, k))
             return 0;
     return 1;
 }

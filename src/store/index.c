@@ -167,10 +167,10 @@ int bang_open_index(bang_checkpoint *c, const bang_source *source, bang_error *e
         return bang_fail_memory(err);
     int code = bang_source_read(source, text, 0, source->size, err);
     if (code == 0) {
-        code = bang_json_parse(&root, text, source->size, &why);
+        code = bang_json_parse_foreign(&root, text, source->size, &why);
         if (code < 0)
-            bang_fail(err, code, "%s: neither a checkpoint nor an index: %s", source->name,
-                      why.message);
+            bang_fail(err, code, "%s: %s%s", source->name,
+                      code == BANG_EDATA ? "neither a checkpoint nor an index: " : "", why.message);
     }
     free(text);
     json_t *map = json_object_get(root, "weight_map");

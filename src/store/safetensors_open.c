@@ -218,7 +218,7 @@ static int read_header(json_t **header, size_t *start, char digest[BANG_DIGEST_T
                          "%s: its header is no JSON object: not a safetensors file", source->name);
     bang_error why = {0};
     if (code == 0) {
-        code = bang_json_parse(header, text, (size_t)length, &why);
+        code = bang_json_parse_foreign(header, text, (size_t)length, &why);
         if (code < 0)
             bang_fail(err, code, "%s: its header: %s", source->name, why.message);
     }

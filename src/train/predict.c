@@ -314,6 +314,8 @@ static int compute_share(bang_predictor *p, size_t many, bang_error *err)
 
 int bang_predictor_next(bang_predicted *out, bang_predictor *p, bang_error *err)
 {
+    if (!p)
+        return bang_fail(err, BANG_EUSAGE, "predictor: missing: it is not open");
     const bang_batch *batch = &p->sources[0].batch;
     do {
         atomic_store(&p->work, p->taken * p->count);

@@ -153,6 +153,11 @@ checkpoint cast bn.safetensors bnf1.safetensors
 run average a.safetensors nan.safetensors -o refused.safetensors
 run average a.safetensors nan.safetensors --alpha 0,1,.5 -o 'refused-{alpha}.safetensors'
 run average a.safetensors nan.safetensors --alpha 0 -o fine.safetensors
+run average a.safetensors nan.safetensors --alpha 1 -o copy.safetensors
+checkpoint same copy.safetensors nan.safetensors
+run average nan.safetensors a.safetensors --rule '*.0.*=0' -o refused.safetensors
+run average nan.safetensors a.safetensors --rule '*.1.*=0' -o copy.safetensors
+run average a.safetensors nan.safetensors --alpha 1 --dtype f16 -o refused.safetensors
 run average a.safetensors nan.safetensors --allow-nan -o nan.out.safetensors
 run average a.safetensors big.safetensors --weights 0,2 -o refused.safetensors
 run average a.safetensors big.safetensors --dtype f16 -o refused.safetensors
@@ -263,6 +268,7 @@ echo '{"model_type":"toy"}' >pre/config.json
 echo word >pre/vocab.txt
 echo '{"model_type":"other"}' >fine/config.json
 echo weights >pre/flax_model.msgpack
+mkdir pre/onnx pre/.cache pre/1_Pooling fine/other
 run average pre fine/ -o mean
 find pre mean fine -type f | LC_ALL=C sort
 cmp pre/config.json mean/config.json
@@ -272,6 +278,8 @@ run average pre/model.safetensors.index.json fine --json --shard-size 30 -o shar
 listing 'shards*'
 checkpoint same shards.safetensors.index.json half.out.safetensors
 run average pre fine -q --alpha 0.3,0.7 -o 'mean-{alpha}'
+run average pre fine -o mean.safetensors
+rmdir pre/onnx pre/.cache pre/1_Pooling fine/other
 find mean-0.3 mean-0.7 -type f | LC_ALL=C sort
 run average pre fine -o pre --shard-size 40
 run average pre fine -o fine

@@ -129,3 +129,37 @@ run average a.safetensors b.safetensors --alpha 0,1 --score 'exit 4 #' -o no.saf
 run average a.safetensors b.safetensors --alpha 0.5 --score 'echo 1 #' -o no.safetensors
 run average a.safetensors b.safetensors --score 'echo 1 #' -o no.safetensors
 listing '.*'
+
+# A search within a search for the same output, and one that is killed while it scores: the first is
+# refused; what the second leaves goes with the next average, however that is written.
+for out in twice.safetensors 'twice-{alpha}.safetensors' 'twice-{alpha}/' twice/more/; do
+    bang average a.safetensors b.safetensors --alpha 0.25,0.5 -q -o "$out" \
+        --score "bang average a.safetensors b.safetensors --alpha 1,0 --score 'echo 1 #' -o '$out' >&2; $score 2"
+done
+cat >kills.sh <<'END'
+case $1 in *soup*) kill -9 $PPID ;; esac
+echo 1
+END
+killed() {
+    run average a.safetensors b.safetensors -q --score 'exec sh kills.sh {}' "$@" 2>/dev/null
+    find . -path '*.bang-soup/*' | grep -q . || echo "nothing is left to be swept"
+}
+left() {
+    run average a.safetensors b.safetensors -q "$@"
+    listing '.?*'
+}
+mkdir alphas
+killed --alpha 0.3,0.5 -o 'alphas/{alpha}.safetensors'
+left --alpha 0.5,0.3 -o 'alphas/{alpha}.safetensors' --score 'echo 1 #'
+killed --alpha 0.3,0.5 -o 'alphas/{alpha}/'
+left --alpha 0.5 -o 'alphas/{alpha}/'
+killed --method greedy -o left.safetensors --shard-size 10
+left -o left.safetensors
+killed --method greedy -o left/
+left -o left/
+# what is being searched for stays
+bang average a.safetensors b.safetensors --alpha 0.25,0.5 -q -o stays.safetensors \
+    --score "bang average a.safetensors b.safetensors -q -o stays.safetensors && $score 2"
+first stays.safetensors
+run average c.safetensors d.safetensors --method greedy --score 'exit 9 #' -o above/it/
+listing above

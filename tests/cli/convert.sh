@@ -109,6 +109,9 @@ ls folder
 checkpoint same folder/model.safetensors a.safetensors
 run convert hf.safetensors --shard-size 3KB -q -o folder
 run convert hf.safetensors --shard-size 4KiB -q -o folder
+mkdir folder/onnx
+run convert folder -o again/
+rm -r folder/onnx again
 ls folder
 checkpoint same folder/model.safetensors.index.json hf.safetensors
 bang average hf.safetensors hf.safetensors -q -o folder/

@@ -220,4 +220,5 @@ while read -r n; do
     [ $problems -lt "${FAULTS_MOST:-5}" ] || break
 done <some
 [ $problems -eq 0 ] || exit 1
+[ -s some ] || { echo "$name: no allocation failed: is $shim loaded?"; exit 1; }
 echo "$name: $(grep -c . some) allocations failed, of $(tail -n 1 sites)"

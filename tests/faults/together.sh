@@ -19,6 +19,7 @@ wrong() {
 }
 models
 old_digits
+printf '#!/bin/sh\necho 1\n' >in/score && chmod +x in/score
 
 # NAME LOCK WORDS LINE: while somebody holds LOCK, the line is refused; when nobody does, it is not.
 while read -r name lock words line; do
@@ -35,8 +36,13 @@ while read -r name lock words line; do
 done <<'END'
 average .out.safetensors.bang-part another_run_is_writing_it bang average IN/a.safetensors IN/b.safetensors -o out.safetensors -q
 shards model/.model.safetensors.index.json.bang-part another_run_is_writing_it bang average IN/a.safetensors IN/b.safetensors -o model/ --shard-size 0.002M -q
-train_mlp .out.safetensors.state.bang-lock another_training_is_writing_it bang train --data mnist --hidden 4 --steps 3 -o out.safetensors -q
-train_vit .out.safetensors.state.bang-lock another_training_is_writing_it bang train --arch vit --width 8 --depth 1 --heads 1 --data mnist --steps 3 -o out.safetensors -q
+train_mlp .out.safetensors.state.bang-lock another_run_is_writing_it bang train --data mnist --hidden 4 --steps 3 -o out.safetensors -q
+train_vit .out.safetensors.state.bang-lock another_run_is_writing_it bang train --arch vit --width 8 --depth 1 --heads 1 --data mnist --steps 3 -o out.safetensors -q
+search .out.safetensors.bang-lock another_run_is_writing_it bang average IN/a.safetensors IN/b.safetensors --alpha 0.3,0.5 --score IN/score -o out.safetensors -q
+greedy .model.bang-lock another_run_is_writing_it bang average IN/a.safetensors IN/b.safetensors --method greedy --score IN/score -o model/ -q
+train_out .out.safetensors.bang-lock another_run_is_writing_it bang train --data mnist --hidden 4 --steps 3 -o out.safetensors --state own -q
+train_log .log.bang-lock another_run_is_writing_it bang train --data mnist --hidden 4 --steps 3 -o out.safetensors --log log -q
+train_vit_log .log.bang-lock another_run_is_writing_it bang train --arch vit --width 8 --depth 1 --heads 1 --data mnist --steps 3 -o out.safetensors --log log -q
 train .out.safetensors.bang-part another_run_is_writing_it bang train --data mnist --hidden 4 --steps 3 -o out.safetensors -q
 data_make set/.bang-lock another_run_is_writing_here bang data make multicolor --count 60 -p 0.5 -o set -q
 reproduce run/.bang-lock another_run_is_writing_here bang reproduce theory -o run -q
@@ -87,6 +93,9 @@ shards bang average IN/a.safetensors IN/b.safetensors -o model/ --shard-size 0.0
 data_get env BANG_CACHE=. bang data get mnist --from IN/digits -q;env BANG_CACHE=. bang data get mnist --from IN/old -q
 data_make bang data make multicolor --count 60 -p 0.5 -o set -q;bang data make multicolor --count 50 -p 0.2 -o set -q
 train bang train --data mnist --hidden 4 --steps 30 --state-minutes 0 -o out.safetensors -q;bang train --data mnist --hidden 4 --steps 20 --seed 2 --state-minutes 0 -o out.safetensors -q
+states bang train --data mnist --hidden 4 --steps 30 --state-minutes 0 --state one -o out.safetensors -q;bang train --data mnist --hidden 4 --steps 20 --seed 2 --state-minutes 0 --state two -o out.safetensors -q
+logs bang train --data mnist --hidden 4 --steps 30 --log log -o out.safetensors -q;bang train --data mnist --hidden 4 --steps 20 --seed 2 --log log -o out.safetensors -q
+search bang average IN/a.safetensors IN/b.safetensors --alpha 0.3,0.5 --score IN/score -o out.safetensors -q;bang average IN/a.safetensors IN/b.safetensors --alpha 0.1,0.2 --score IN/score -o out.safetensors -q
 END
 [ $failed -eq 0 ] && echo "all as it should be"
 exit $failed

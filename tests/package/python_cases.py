@@ -2,8 +2,12 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
+import time
+import types
 import unittest
 
 import numpy as np
@@ -105,6 +109,27 @@ class Diagnose(unittest.TestCase):
         refused(bang.Error, "bins", bins=0)
         refused(bang.Error, "bootstrap", bootstrap=-1)
         refused(bang.Error, "temperature", temperature=[1.0])
+        masked = np.ma.masked_array(pre, np.arange(pre.size).reshape(pre.shape) == 5)
+        refused(TypeError, "pre: is masked", pre=masked)
+        refused(TypeError, "avg: is masked", avg=masked)
+        refused(TypeError, "labels: is masked", labels=np.ma.masked_equal(labels, labels[0]))
+        refused(ValueError, "probabilities, logits", probabilities=True, logits=True)
+        refused(bang.Error, r"say probabilities, or logits if", pre=np.full_like(pre, 1 / 7))
+        refused(TypeError, "name: 3", name=3)
+        for text in ("a\0b", "\ud800"):
+            refused(ValueError, "name: ", name=text)
+            refused(ValueError, "list: ", list=[text])
+        for bad in (-1, 2**63, 2**64):
+            refused(ValueError, f"seed: {bad}", seed=bad)
+        for name in ("bins", "threads", "bootstrap"):
+            refused(ValueError, f"{name}: {2**64}", **{name: 2**64})
+        for bad in (np.nan, np.inf):
+            refused(ValueError, f"level: {bad}: must be finite", level=bad)
+            refused(ValueError, f"weights: {bad}: must be finite", weights=(0.5, bad))
+            refused(ValueError, f"temperature: {bad}: must be finite", temperature=(1, bad))
+        plain = bang.diagnose(labels, pre=pre, fine=fine, bootstrap=0)
+        unmasked = np.ma.masked_array(pre, np.zeros(pre.shape, bool))
+        self.assertEqual(bang.diagnose(labels, pre=unmasked, fine=fine, bootstrap=0), plain)
         with self.assertRaises(TypeError):
             bang.diagnose(labels, pre=pre, fine=fine, no_such_option=1)
 
@@ -141,6 +166,13 @@ class Theory(unittest.TestCase):
             with self.assertRaisesRegex(bang.Error, text) as caught:
                 bang.theory(*arguments, **keywords)
             self.assertFalse(str(caught.exception).endswith("\n"))
+        for keywords in ({"sigma": np.nan}, {"scale": np.inf}, {"alpha": np.nan}, {"seed": -1},
+                         {"seed": 2**64}, {"samples": 2**64}, {"classes": 2**40},
+                         {"weights": [np.inf, 1]}, {"method": "a\0b"}):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, next(iter(keywords)) + ": "):
+                bang.theory(0.9, ["2,3", "2,3"], **keywords)
+        with self.assertRaisesRegex(ValueError, "shift: "):
+            bang.theory(np.nan, ["2,3"])
 
 
 def write(path, **tensors):
@@ -195,6 +227,35 @@ class Average(unittest.TestCase):
             with self.assertRaises(TypeError):
                 bang.average(inputs, "refused.safetensors")
 
+    def test_interrupt(self):
+        """Ctrl-C raises the cancel that the library looks at, and is raised itself."""
+        seen = []
+
+        def bang_bridge_average_until(told, text, cancel, failure):
+            os.kill(os.getpid(), signal.SIGINT)
+            while not cancel._obj.value:
+                time.sleep(0.001)
+            seen.append(cancel._obj.value)
+            return library.bang_bridge_average_until(told, text, cancel, failure)
+
+        library, two = bang._library, ["a.safetensors", "b.safetensors"]
+        bang._library = types.SimpleNamespace(
+            bang_bridge_average_until=bang_bridge_average_until,
+            bang_cancel_raise=library.bang_cancel_raise,
+            bang_bridge_free=library.bang_bridge_free)  # fmt: skip
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                bang.average(two, "cut.safetensors")
+        finally:
+            bang._library = library
+        self.assertEqual(seen, [1])
+        self.assertEqual([name for name in os.listdir(".") if "cut" in name], [])
+        # where no signal comes, in another thread
+        worker = threading.Thread(target=bang.average, args=(two, "whole.safetensors"))
+        worker.start()
+        worker.join()
+        os.remove("whole.safetensors")
+
     def test_refuses(self):
         write("other.safetensors", w=np.zeros((2, 2)), u=np.zeros(1))
         write("nan.safetensors", w=np.full((5, 4), np.nan), v=np.zeros(3))
@@ -215,6 +276,20 @@ class Average(unittest.TestCase):
             with self.assertRaisesRegex(bang.Error, text) as caught:
                 bang.average(inputs, "refused.safetensors", **keywords)
             self.assertFalse(str(caught.exception).endswith("\n"))
+        for keywords in ({"scale": np.nan}, {"density": np.inf}, {"drop": np.nan}, {"seed": -1},
+                         {"seed": 2**64}, {"max_memory": 2**64}, {"threads": 2**40},
+                         {"weights": [np.nan, 1]}, {"method": "a\0b"}, {"dtype": "a\0b"},
+                         {"alpha": "0.5\0"}):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, next(iter(keywords)) + ": "):
+                bang.average(two, "refused.safetensors", **keywords)
+        # what the library says of options, in words of the module where it has them
+        for inputs, keywords, text in (
+            (two, {"max_memory": 1}, "raise max_memory"),
+            (["a.safetensors", "nan.safetensors"], {}, ": allow_nan keeps them"),
+            (["a.safetensors", "other.safetensors"], {}, "`bang average --rule` 'NAME=0'"),
+        ):
+            with self.assertRaisesRegex(bang.Error, text):
+                bang.average(inputs, "refused.safetensors", **keywords)
         with self.assertRaises(OSError):
             open("refused.safetensors")
 

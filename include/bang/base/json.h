@@ -20,4 +20,10 @@ char *bang_json_text(const json_t *value, size_t flags);
 /* Reads a whole text; duplicate keys are an error. *out is a new reference. */
 int bang_json_parse(json_t **out, const char *text, size_t size, bang_error *err);
 
+/* The same for a text of somebody else's that may be large, and whose values have names and some
+ * length each: it is looked through first, and refused if its values would take more memory than
+ * BANG_JSON_FACTOR times its size and BANG_JSON_FREE bytes, as those of "[{},{},{}" do. */
+enum { BANG_JSON_FACTOR = 32, BANG_JSON_FREE = 1 << 20 };
+int bang_json_parse_foreign(json_t **out, const char *text, size_t size, bang_error *err);
+
 #endif

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "bang/base/error.h"
+#include "bang/base/thread.h"
 
 /* "0.1.0" */
 const char *bang_bridge_version(void);
@@ -35,6 +36,10 @@ int bang_bridge_theory(char **out, const char *request, bang_error *err);
  *      "max_memory": BYTES, "seed": N, "threads": N}
  * alpha is a number as text, which the recipe in the output quotes. */
 int bang_bridge_average(char **out, const char *request, bang_error *err);
+/* The same, until cancel is raised: then it fails, and the output is as it was. NULL is allowed.
+ * For a caller without the type it is an int that is 0, and bang_cancel_raise sets it. */
+int bang_bridge_average_until(char **out, const char *request, bang_cancel *cancel,
+                              bang_error *err);
 
 /* What bang diagnose --json prints of one set. labels (rows), or NULL; pre, fine, avg
  * (rows, outputs) of double if `wide`, else of float; avg may be NULL. Of
