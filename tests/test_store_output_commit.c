@@ -211,6 +211,54 @@ static void test_copies(void **state)
     check_names(where, 5);
 }
 
+/* 1 while the part is there, which this makes first if told to. */
+static int part_of(const char *folder, const char *name, int makes)
+{
+    char *part = bang_path_hidden(in_folder(folder, name), ".bang-part");
+    if (makes)
+        put_text(part, "x");
+    int is = exists(part);
+    free(part);
+    return is;
+}
+
+/* Outputs that differ in a number: others of their kind go, whatever their form. */
+static void test_sweep_of_alike(void **state)
+{
+    static const char *const names[] = {
+        /* gone */
+        "o-0.5.safetensors", "o-1e-3.safetensors", "o-0.5.safetensors.index.json",
+        "o-0.25-00001-of-00002.safetensors", "d-0.5/model.safetensors", "d-1/config.json",
+        /* kept */
+        "o-best.safetensors", "o-.npz", "o-0.5.npz", "p-0.5.safetensors", "d-x/model.safetensors",
+        "d/model.safetensors"};
+    enum { GONE = 6, COUNT = sizeof names / sizeof *names };
+    static const char *const folders[] = {"d-0.5", "d-1", "d-x", "d"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_int_equal(mkdir(in_folder(*state, folders[i]), 0777), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        part_of(*state, names[i], 1);
+    bang_file *live;
+    assert_int_equal(bang_file_begin(&live, in_folder(*state, "o-7.safetensors"), NULL), 0);
+    bang_output_sweep_like(in_folder(*state, "o-0.3.safetensors"), "{alpha}");
+    bang_output_sweep_like(in_folder(*state, "{alpha}/o"), "{alpha}");
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(part_of(*state, names[i], 0));
+    bang_output_sweep_like(in_folder(*state, "o-{alpha}.safetensors"), "{alpha}");
+    bang_output_sweep_like(in_folder(*state, "d-{alpha}/"), "{alpha}");
+    for (size_t i = 0; i < COUNT; i++)
+        if (part_of(*state, names[i], 0) != (i >= GONE))
+            fail_msg("%s %s", names[i], i < GONE ? "stays" : "is gone");
+    assert_true(part_of(*state, "o-7.safetensors", 0));
+    bang_file_discard(live);
+    /* the number may be there twice */
+    part_of(*state, "o-0.5-0.5.npz", 1);
+    part_of(*state, "o-0.5-0.6.npz", 1);
+    bang_output_sweep_like(in_folder(*state, "o-{alpha}-{alpha}.npz"), "{alpha}");
+    assert_false(part_of(*state, "o-0.5-0.5.npz", 0));
+    assert_true(part_of(*state, "o-0.5-0.6.npz", 0));
+}
+
 /* What cannot be reserved is not opened: nobody reads this pipe. */
 static void test_pipe(void **state)
 {
@@ -246,11 +294,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_index_comes_back),
-        IN_FOLDER(test_index_stays_away),
-        IN_FOLDER(test_index_holds),
-        IN_FOLDER(test_copies),
-        IN_FOLDER(test_pipe),
+        IN_FOLDER(test_index_comes_back), IN_FOLDER(test_index_stays_away),
+        IN_FOLDER(test_index_holds),      IN_FOLDER(test_copies),
+        IN_FOLDER(test_sweep_of_alike),   IN_FOLDER(test_pipe),
         IN_FOLDER(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,8 @@ int average_go(cli *c, average_request *r)
         status = average_balance(c, r, &balance);
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
+    if (status == CLI_DONE && !r->dry_run)
+        bang_output_sweep_like(r->output, "{alpha}");
     if (status == CLI_DONE && balance && !r->dry_run)
         status = balance_measure(balance, written(r, average, 0));
     if (status == CLI_DONE)

@@ -64,6 +64,9 @@ typedef struct bang_output_old {
 int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err);
 void bang_output_release_old(bang_output_old *old);
 
+/* Removes the parts that a killed run may have left in the place of this output. */
+void bang_output_sweep(const bang_output *output);
+
 /* A new file at the end of the list; takes path over, frees it on failure. */
 bang_output_file *bang_output_add_file(bang_output *output, char *path);
 /* A new span at the end of file; its bytes are the caller's to fill. NULL: no memory. */

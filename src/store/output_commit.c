@@ -162,52 +162,6 @@ static int give_names(bang_output *output, bang_output_old *old, bang_error *err
     return code;
 }
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static const char *skip_digits(const char *text)
-{
-    return text + strspn(text, "0123456789");
-}
-
-/* What an output of this path may be written as: its files; and, where that is safetensors, as
- * one file, an index, or shards, -I-of-N, of the same name. */
-static int could_write(const void *context, const char *name)
-{
-    static const char one[] = ".safetensors", many[] = ".safetensors.index.json", of[] = "-of-";
-    const bang_output *output = context;
-    for (size_t i = 0; i < output->file_count; i++)
-        if (strcmp(name, last_name(output->files[i].path)) == 0)
-            return 1;
-    const char *path = output->index_path ? output->index_path : output->files[0].path;
-    const char *own = last_name(path), *end = output->index_path ? many : one;
-    if (!bang_text_ends_with(own, end))
-        return 0;
-    size_t length = strlen(own) - strlen(end);
-    const char *rest = name + length;
-    if (strncmp(name, own, length) != 0)
-        return 0;
-    if (strcmp(rest, one) == 0 || strcmp(rest, many) == 0)
-        return 1;
-    const char *middle = *rest == '-' ? skip_digits(rest + 1) : rest;
-    return strncmp(middle, of, sizeof of - 1) == 0 &&
-           strcmp(skip_digits(middle + sizeof of - 1), one) == 0;
-}
-
-/* A run that was killed may have had other shards, or copied other files. */
-static void sweep(const bang_output *output)
-{
-    char *beside = output->folder ? NULL : bang_path_beside(output->files[0].path, ".");
-    if (output->folder)
-        bang_folder_sweep(output->path, NULL, NULL);
-    else if (beside)
-        bang_folder_sweep(beside, could_write, output);
-    free(beside);
-}
-
 int bang_output_commit(bang_output *output, bang_error *err)
 {
     bang_output_old old = {0};
@@ -217,7 +171,7 @@ int bang_output_commit(bang_output *output, bang_error *err)
     if (code == 0)
         code = give_names(output, &old, err);
     if (code == 0)
-        sweep(output);
+        bang_output_sweep(output);
     bang_output_release_old(&old);
     return code;
 }
