@@ -1,6 +1,7 @@
 /* Files appear whole or not at all, whatever happens to their writer. */
 #include "testing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -321,41 +322,6 @@ static void test_bad_targets(void **state)
     assert_int_equal(bang_file_begin(&file, in_folder(folder, "tri"), &err), BANG_EIO);
 }
 
-static void test_special_targets_are_written_directly(void **state)
-{
-    const char *path = in_folder(*state, "pipe");
-    assert_int_equal(mkfifo(path, 0666), 0);
-    int reader = open(path, O_RDONLY | O_NONBLOCK);
-    assert_true(reader >= 0);
-    put(path, "through the pipe");
-    char text[64] = "";
-    assert_int_equal(read(reader, text, sizeof text - 1), 16);
-    assert_string_equal(text, "through the pipe");
-    close(reader);
-    bang_error err = {0};
-    if (access("/dev/full", W_OK) == 0)
-        assert_int_equal(bang_file_put("/dev/full", "x", 1, &err), BANG_EIO);
-}
-
-/* Standard output in a file: what comes before and after must stay. */
-static void test_stdout_is_shared(void **state)
-{
-    const char *path = in_folder(*state, "out");
-    pid_t child = fork();
-    if (child == 0) {
-        int fd = open(path, O_WRONLY | O_CREAT, 0666);
-        if (dup2(fd, 1) < 0 || write(1, "before ", 7) != 7)
-            _exit(1);
-        if (bang_file_put("/dev/stdout", "inside ", 7, NULL) < 0 || write(1, "after", 5) != 5)
-            _exit(2);
-        _exit(0);
-    }
-    int status;
-    waitpid(child, &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    check_content(path, "before inside after");
-}
-
 static void test_links_and_rights_stay(void **state)
 {
     const char *path = in_folder(*state, "real"), *link = in_folder(*state, "link");
@@ -371,6 +337,49 @@ static void test_links_and_rights_stay(void **state)
     assert_int_equal(status.st_mode & 0777, 0640);
 }
 
+/* Who is killed while he replaces what nobody may write leaves what the next can open. */
+static void test_read_only_target(void **state)
+{
+    const char *path = in_folder(*state, "out"), *part = in_folder(*state, ".out.bang-part");
+    struct stat status;
+    put(path, "old");
+    assert_int_equal(chmod(path, 0440), 0);
+    killed_writer(path, "garbage");
+    assert_int_equal(stat(part, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    put(path, "new");
+    check_content(path, "new");
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0440);
+}
+
+/* Stands in for the system's: the disk is full. */
+static int full;
+
+int fsync(int descriptor)
+{
+    errno = ENOSPC;
+    return full ? -1 : (int)syscall(SYS_fsync, descriptor);
+}
+
+static void test_full_disk(void **state)
+{
+    const char *path = in_folder(*state, "out");
+    bang_error err = {0}, again = {0};
+    full = 1;
+    int code = bang_file_put(path, "new", 3, &err);
+    full = 0;
+    assert_int_equal(code, BANG_EIO);
+    assert_non_null(strstr(err.message, "device: make room or choose another disk"));
+    put(path, "old");
+    full = 1;
+    code = bang_file_put(path, "new", 3, &again);
+    full = 0;
+    assert_int_equal(code, BANG_EIO);
+    assert_non_null(strstr(again.message, "it is as it was before"));
+    check_content(path, "old");
+}
+
 static void test_read_errors(void **state)
 {
     char *text = (char *)1;
@@ -382,32 +391,6 @@ static void test_read_errors(void **state)
     assert_non_null(strstr(err.message, "none: No such file"));
     assert_int_equal(bang_file_read(&text, &size, *state, &err), BANG_EIO);
     assert_null(text);
-}
-
-/* Files whose size the system does not know before they are read. */
-static void test_read_without_a_size(void **state)
-{
-    (void)state;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        for (int i = 0; i < 3000; i++)
-            if (write(ends[1], "0123456789", 10) != 10)
-                _exit(1);
-        _exit(0);
-    }
-    close(ends[1]);
-    char path[64], *text;
-    size_t size;
-    bang_error err = {0};
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_int_equal(bang_file_read(&text, &size, path, &err), 0);
-    assert_int_equal(size, 30000);
-    assert_memory_equal(text + 29990, "0123456789", 11);
-    free(text);
-    close(ends[0]);
-    waitpid(child, NULL, 0);
 }
 
 static void test_folders(void **state)
@@ -452,11 +435,10 @@ int main(void)
         IN_FOLDER(test_racing_writers_never_mix),
         IN_FOLDER(test_failed_write_leaves_the_target),
         IN_FOLDER(test_bad_targets),
-        IN_FOLDER(test_special_targets_are_written_directly),
-        IN_FOLDER(test_stdout_is_shared),
         IN_FOLDER(test_links_and_rights_stay),
+        IN_FOLDER(test_read_only_target),
+        IN_FOLDER(test_full_disk),
         IN_FOLDER(test_read_errors),
-        IN_FOLDER(test_read_without_a_size),
         IN_FOLDER(test_folders),
         IN_FOLDER(test_bytes_replaced),
         cmocka_unit_test(test_join),

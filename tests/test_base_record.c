@@ -1,9 +1,12 @@
 /* JSON as we write it, and result records that survive a killed run. */
 #include "testing.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,6 +252,34 @@ static void test_writers_take_turns(void **state)
     assert_int_equal(count(*state), WRITERS * EACH);
 }
 
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+/* Somebody holds it for ever: a signal ends the wait, whenever it comes. */
+static void test_wait_is_ended(void **state)
+{
+    struct sigaction action = {.sa_handler = on_alarm}, old;
+    struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    bang_error err = {0};
+    append(*state, "a", 1);
+    int holder = open(in_folder(*state, "results.jsonl"), O_RDWR);
+    assert_true(holder >= 0);
+    assert_int_equal(flock(holder, LOCK_EX), 0);
+    json_t *one = record("b", 2);
+    assert_int_equal(sigaction(SIGALRM, &action, &old), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    int code = bang_record_append(*state, one, &err);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &old, NULL);
+    close(holder);
+    json_decref(one);
+    assert_int_equal(code, BANG_ECANCELLED);
+    assert_non_null(strstr(err.message, "another run is writing it"));
+    assert_int_equal(count(*state), 1);
+}
+
 static void test_find(void **state)
 {
     (void)state;
@@ -326,6 +357,7 @@ int main(void)
         IN_FOLDER(test_append_refuses),
         IN_FOLDER(test_short_write_is_taken_back),
         IN_FOLDER(test_writers_take_turns),
+        IN_FOLDER(test_wait_is_ended),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_find_tells_large_numbers_apart),
         IN_FOLDER(test_find_after_reading),

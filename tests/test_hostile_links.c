@@ -1,6 +1,7 @@
 /* Links in the place of outputs: none leads a write to another folder. */
 #include "store_cases.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "bang/base/file.h"
@@ -60,11 +61,53 @@ static void test_file(void **state)
     check_text(in_folder(*state, "out/real"), "new");
 }
 
+/* Where it leads there is no file: it is replaced all the same, and nobody hears of it. */
+static void test_pipe(void **state)
+{
+    const char *link = in_folder(*state, "out/page.html"), *pipe;
+    char text[8];
+    struct stat status;
+    prepare(*state);
+    pipe = in_folder(*state, "elsewhere/pipe");
+    assert_int_equal(mkfifo(pipe, 0666), 0);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(symlink("../elsewhere/pipe", link), 0);
+    assert_int_equal(bang_file_put(link, "new", 3, NULL), 0);
+    check_text(link, "new");
+    assert_false(is_link(link));
+    assert_int_equal(read(reader, text, sizeof text), 0);
+    /* a device, whose rights are not those of a file */
+    mode_t mask = umask(022);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink("/dev/null", link), 0);
+    assert_int_equal(bang_file_put(link, "new", 3, NULL), 0);
+    check_text(link, "new");
+    assert_int_equal(stat(link, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0644);
+    umask(mask);
+    /* within the folder it is followed, as one to a file is */
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rename(pipe, in_folder(*state, "out/pipe")), 0);
+    assert_int_equal(symlink("pipe", link), 0);
+    assert_int_equal(bang_file_put(link, "new", 3, NULL), 0);
+    assert_true(is_link(link));
+    assert_int_equal(read(reader, text, sizeof text), 3);
+    close(reader);
+}
+
 /* The file that is written meanwhile has a name that can be foreseen. */
 static void test_part(void **state)
 {
     bang_error err = {0};
     prepare(*state);
+    assert_int_equal(
+        link(in_folder(*state, "elsewhere/secret"), in_folder(*state, "out/.b.bang-part")), 0);
+    assert_int_equal(bang_file_put(in_folder(*state, "out/b"), "new", 3, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "is in the way: remove it"));
+    check_text(in_folder(*state, "elsewhere/secret"), "secret");
+    assert_int_equal(unlink(in_folder(*state, "out/.b.bang-part")), 0);
+    assert_int_equal(bang_file_put(in_folder(*state, "out/b"), "new", 3, NULL), 0);
     assert_int_equal(symlink("../elsewhere/secret", in_folder(*state, "out/.a.bang-part")), 0);
     assert_true(bang_file_put(in_folder(*state, "out/a"), "new", 3, &err) < 0);
     check_text(in_folder(*state, "elsewhere/secret"), "secret");
@@ -79,6 +122,11 @@ static void test_records(void **state)
     assert_int_equal(symlink("../elsewhere/secret", in_folder(*state, "out/results.jsonl")), 0);
     assert_int_equal(bang_record_append(in_folder(*state, "out"), record, &err), BANG_EIO);
     assert_non_null(strstr(err.message, "is a link"));
+    assert_int_equal(unlink(in_folder(*state, "out/results.jsonl")), 0);
+    assert_int_equal(
+        link(in_folder(*state, "elsewhere/secret"), in_folder(*state, "out/results.jsonl")), 0);
+    assert_int_equal(bang_record_append(in_folder(*state, "out"), record, &err), BANG_EIO);
+    assert_non_null(strstr(err.message, "is a hard link"));
     check_text(in_folder(*state, "elsewhere/secret"), "secret\n");
     json_decref(record);
 }
@@ -109,10 +157,8 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_file),
-        IN_FOLDER(test_part),
-        IN_FOLDER(test_records),
-        IN_FOLDER(test_folders),
+        IN_FOLDER(test_file),    IN_FOLDER(test_pipe),    IN_FOLDER(test_part),
+        IN_FOLDER(test_records), IN_FOLDER(test_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

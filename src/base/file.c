@@ -13,16 +13,15 @@
 
 #include "base/os.h"
 
-enum {
-    BUFFER_SIZE = 64 * 1024,
-    DEVICE_MOST = 1 << 26, /* bytes from one without end, as /dev/zero, to which a link may lead */
-};
+enum { BUFFER_SIZE = 64 * 1024 };
 
 struct bang_file {
     char *path;   /* as the caller said it, for messages */
     char *target; /* what is replaced */
     char *part;   /* NULL when the target is written directly */
     int descriptor;
+    int mode;    /* rights of the target, or -1 */
+    int renamed; /* it is the target */
     int failure; /* errno of the first write that failed */
     size_t buffered;
     char buffer[BUFFER_SIZE];
@@ -106,27 +105,78 @@ static int open_part(bang_file *file, bang_error *err)
     }
 }
 
+/* The folder where path stands, without links; the caller frees it; NULL with errno. */
+static char *folder_of(const char *path)
+{
+    size_t length = folder_length(path);
+    char *named = length ? strndup(path, length) : strdup(".");
+    char *folder = named ? realpath(named, NULL) : NULL;
+    free(named);
+    return folder;
+}
+
 /* What an existing path leads to, if that lies in the folder where path stands; else path itself:
  * a link to another place is replaced, not followed. The caller frees it; NULL with errno. */
 static char *target_of(const char *path)
 {
-    size_t length = folder_length(path);
-    char *named = length ? strndup(path, length) : strdup(".");
-    char *folder = named ? realpath(named, NULL) : NULL, *real = realpath(path, NULL);
-    length = folder && folder[1] ? strlen(folder) : 0; /* the root ends in its slash */
+    char *folder = folder_of(path), *real = realpath(path, NULL);
+    size_t length = folder && folder[1] ? strlen(folder) : 0; /* the root ends in its slash */
     int same = folder && real && strncmp(real, folder, length) == 0 && real[length] == '/' &&
                !strchr(real + length + 1, '/');
     if (folder && real && !same) {
         free(real);
         real = strdup(path);
     }
-    free(named);
     free(folder);
     return real;
 }
 
+/* What the system keeps in path's folder leads where its names say, as /dev/fd/3 does. */
+static int is_of_system(const char *path)
+{
+    char *folder = folder_of(path);
+    int is = folder && (strcmp(folder, "/dev") == 0 || strncmp(folder, "/proc/", 6) == 0);
+    free(folder);
+    return is;
+}
+
+/* A pipe that nobody reads yet is waited for, until a signal is caught meanwhile. */
+static int open_special(bang_file *file, const char *place, int flags, bang_error *err)
+{
+    flags |= O_WRONLY | O_CLOEXEC | O_NOCTTY;
+    file->descriptor = (int)TEMP_FAILURE_RETRY(open(place, flags | O_NONBLOCK));
+    if (file->descriptor < 0 && errno == ENXIO) {
+        file->descriptor = open(place, flags);
+        if (file->descriptor < 0 && errno == EINTR)
+            return bang_fail(err, BANG_ECANCELLED, "%s: nobody reads this pipe", file->path);
+    }
+    if (file->descriptor < 0 || fcntl(file->descriptor, F_SETFL, O_WRONLY) < 0)
+        return bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno));
+    return 0;
+}
+
+/* Sets target, or opens what is no regular file. */
+static int find_target(bang_file *file, const struct stat *old, int regular, bang_error *err)
+{
+    struct stat named;
+    int of_system = is_of_system(file->path);
+    file->target = of_system ? strdup(file->path) : target_of(file->path);
+    if (!file->target)
+        return errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", file->path, strerror(errno))
+                               : bang_fail_memory(err);
+    if (S_ISREG(old->st_mode) ||
+        (!of_system && lstat(file->target, &named) == 0 && S_ISLNK(named.st_mode)))
+        return 0;
+    if (regular)
+        return bang_fail(err, BANG_EIO, "%s: is no regular file: name one", file->path);
+    int code = open_special(file, file->target, of_system ? 0 : O_NOFOLLOW, err);
+    free(file->target);
+    file->target = NULL;
+    return code;
+}
+
 /* Fills everything but path; on failure the caller frees what is there. */
-static int open_target(bang_file *file, bang_error *err)
+static int open_target(bang_file *file, int regular, bang_error *err)
 {
     const char *path = file->path;
     size_t length = strlen(path);
@@ -135,7 +185,7 @@ static int open_target(bang_file *file, bang_error *err)
     /* Our own streams are shared with whoever else writes to them, whatever
      * they lead to: opening a name again would start at its beginning. */
     int stream = strcmp(path, "/dev/stdout") == 0 ? 1 : strcmp(path, "/dev/stderr") == 0 ? 2 : -1;
-    if (stream >= 0) {
+    if (stream >= 0 && !regular) {
         file->descriptor = fcntl(stream, F_DUPFD_CLOEXEC, 0);
         return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
     }
@@ -145,30 +195,30 @@ static int open_target(bang_file *file, bang_error *err)
         return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
     if (exists && S_ISDIR(old.st_mode))
         return bang_fail(err, BANG_EIO, "%s: is a folder: name a file in it", path);
-    if (exists && !S_ISREG(old.st_mode)) {
-        file->descriptor = (int)TEMP_FAILURE_RETRY(open(path, O_WRONLY | O_CLOEXEC));
-        return file->descriptor < 0 ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno)) : 0;
-    }
-    file->target = exists ? target_of(path) : strdup(path);
-    if (!file->target)
-        return exists && errno != ENOMEM ? bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno))
-                                         : bang_fail_memory(err);
+    if (!exists && !(file->target = strdup(path)))
+        return bang_fail_memory(err);
+    int code = exists ? find_target(file, &old, regular, err) : 0;
+    if (code < 0 || !file->target)
+        return code;
     file->part = bang_path_hidden(file->target, part_suffix);
     if (!file->part)
         return bang_fail_memory(err);
-    int code = open_part(file, err);
+    code = open_part(file, err);
     if (code < 0)
         return code;
-    /* What a killed run left is dropped; the new content gets the old rights. */
+    if (exists && S_ISREG(old.st_mode))
+        file->mode = (int)(old.st_mode & 07777);
+    /* What a killed run left is dropped. Nobody else may see more than of the old content, but
+     * should this run be killed, the next must be able to open it. */
     if (TEMP_FAILURE_RETRY(ftruncate(file->descriptor, 0)) < 0 ||
-        (exists && fchmod(file->descriptor, old.st_mode & 07777) < 0)) {
+        (file->mode >= 0 && fchmod(file->descriptor, (mode_t)file->mode | S_IRUSR | S_IWUSR) < 0)) {
         code = bang_fail(err, BANG_EIO, "%s: %s", file->part, strerror(errno));
         unlink(file->part);
     }
     return code;
 }
 
-int bang_file_begin(bang_file **out, const char *path, bang_error *err)
+static int begin(bang_file **out, const char *path, int regular, bang_error *err)
 {
     *out = NULL;
     bang_file *file = malloc(sizeof *file);
@@ -176,17 +226,27 @@ int bang_file_begin(bang_file **out, const char *path, bang_error *err)
         return bang_fail_memory(err);
     /* Not the buffer: clearing it would only cost time. */
     file->target = file->part = NULL;
-    file->descriptor = -1;
-    file->failure = 0;
+    file->descriptor = file->mode = -1;
+    file->renamed = file->failure = 0;
     file->buffered = 0;
     file->path = strdup(path);
-    int code = file->path ? open_target(file, err) : bang_fail_memory(err);
+    int code = file->path ? open_target(file, regular, err) : bang_fail_memory(err);
     if (code < 0) {
         free_file(file);
         return code;
     }
     *out = file;
     return 0;
+}
+
+int bang_file_begin(bang_file **out, const char *path, bang_error *err)
+{
+    return begin(out, path, 0, err);
+}
+
+int bang_file_begin_regular(bang_file **out, const char *path, bang_error *err)
+{
+    return begin(out, path, 1, err);
 }
 
 static void write_all(bang_file *file, const char *data, size_t size)
@@ -225,6 +285,11 @@ int bang_file_descriptor(const bang_file *file)
     return file->part ? file->descriptor : -1;
 }
 
+const char *bang_file_target(const bang_file *file)
+{
+    return file->target;
+}
+
 int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t size)
 {
     const char *bytes = data;
@@ -241,10 +306,14 @@ int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t s
     return 0;
 }
 
-/* Words for a failure: what was there before is still there. */
-static const char *untouched(const bang_file *file)
+/* Words for a failure: what was there before is still there, or what to do. */
+static const char *advice(const bang_file *file, int why)
 {
-    return file->part && access(file->target, F_OK) == 0 ? ": it is as it was before" : "";
+    if (!file->part)
+        return "";
+    if (access(file->target, F_OK) == 0)
+        return ": it is as it was before";
+    return why == ENOSPC || why == EDQUOT ? ": make room or choose another disk" : "";
 }
 
 int bang_file_settle(bang_file *file, bang_error *err)
@@ -253,7 +322,7 @@ int bang_file_settle(bang_file *file, bang_error *err)
     if (!file->failure && file->part && bang_os_sync(file->descriptor) < 0)
         file->failure = errno;
     return file->failure ? bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(file->failure),
-                                     untouched(file))
+                                     advice(file, file->failure))
                          : 0;
 }
 
@@ -297,21 +366,28 @@ int bang_file_vacate(bang_file *file, bang_error *err)
     return file->part ? bang_file_remove(file->target, err) : 0;
 }
 
-int bang_file_commit(bang_file *file, bang_error *err)
+int bang_file_rename(bang_file *file, bang_error *err)
 {
     int code = bang_memory_refused() ? bang_fail_memory(err) : bang_file_settle(file, err);
-    if (code == 0 && file->part && rename(file->part, file->target) < 0) {
-        const char *why = strerror(errno);
-        code = bang_fail(err, BANG_EIO, "%s: %s%s", file->path, why, untouched(file));
+    if (code < 0 || !file->part)
+        return code;
+    if (rename(file->part, file->target) < 0) {
+        int why = errno;
+        return bang_fail(err, BANG_EIO, "%s: %s%s", file->path, strerror(why), advice(file, why));
     }
-    if (code < 0) {
-        if (file->part)
-            unlink(file->part);
-    } else if (file->part && bang_os_sync_folder_of(file->target) < 0) {
+    file->renamed = 1;
+    if (file->mode >= 0)
+        (void)!fchmod(file->descriptor, (mode_t)file->mode);
+    return 0;
+}
+
+int bang_file_commit(bang_file *file, bang_error *err)
+{
+    int code = file->renamed ? 0 : bang_file_rename(file, err);
+    if (code == 0 && file->renamed && bang_os_sync_folder_of(file->target) < 0)
         code = bang_fail(err, BANG_EIO, "%s: %s: written, but perhaps not yet on disk", file->path,
                          strerror(errno));
-    }
-    free_file(file);
+    bang_file_discard(file);
     return code;
 }
 
@@ -319,7 +395,7 @@ void bang_file_discard(bang_file *file)
 {
     if (!file)
         return;
-    if (file->part)
+    if (file->part && !file->renamed)
         unlink(file->part);
     free_file(file);
 }
@@ -380,56 +456,4 @@ void bang_folder_sweep(const char *path, int (*mine)(const void *context, const 
     }
     if (folder)
         closedir(folder);
-}
-
-/* Reads to the end, which comes after most bytes; *data is the caller's even on failure. 0 or an
- * errno. */
-static int read_all(char **data, size_t *size, int descriptor, size_t expected, size_t most)
-{
-    size_t capacity = expected + 2; /* one to see the end, one for the terminator */
-    for (;;) {
-        char *grown = realloc(*data, capacity);
-        if (!grown)
-            return ENOMEM;
-        *data = grown;
-        while (*size + 1 < capacity) {
-            ssize_t n = read(descriptor, *data + *size, capacity - *size - 1);
-            if (n < 0 && errno != EINTR)
-                return errno;
-            if (n == 0) {
-                (*data)[*size] = '\0';
-                return 0;
-            }
-            *size += n > 0 ? (size_t)n : 0;
-        }
-        if (capacity > most)
-            return EFBIG;
-        capacity = capacity < 4096 ? 8192 : capacity * 2;
-    }
-}
-
-int bang_file_read(char **out, size_t *size, const char *path, bang_error *err)
-{
-    *out = NULL;
-    *size = 0;
-    int fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC));
-    if (fd < 0)
-        return bang_fail(err, BANG_EIO, "%s: %s", path, strerror(errno));
-    struct stat status;
-    int why = fstat(fd, &status) < 0 ? errno : 0;
-    if (!why && S_ISDIR(status.st_mode))
-        why = EISDIR;
-    if (!why && (status.st_size < 0 || (uintmax_t)status.st_size > SIZE_MAX / 2))
-        why = EFBIG;
-    if (!why)
-        why = read_all(out, size, fd, (size_t)status.st_size,
-                       S_ISCHR(status.st_mode) ? DEVICE_MOST : SIZE_MAX / 2);
-    close(fd);
-    if (!why)
-        return 0;
-    free(*out);
-    *out = NULL;
-    *size = 0;
-    return why == ENOMEM ? bang_fail_memory(err)
-                         : bang_fail(err, BANG_EIO, "%s: %s", path, strerror(why));
 }

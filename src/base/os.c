@@ -29,9 +29,9 @@ static int is_named(int descriptor, const char *path)
         return errno;
     if (!S_ISREG(held.st_mode))
         return EEXIST;
-    return stat(path, &named) == 0 && named.st_dev == held.st_dev && named.st_ino == held.st_ino
-               ? 0
-               : ESTALE;
+    if (stat(path, &named) < 0 || named.st_dev != held.st_dev || named.st_ino != held.st_ino)
+        return ESTALE;
+    return named.st_nlink == 1 ? 0 : EEXIST; /* what has another name is somebody else's */
 }
 
 int bang_os_open_held(int *out, const char *path)

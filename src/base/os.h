@@ -11,7 +11,7 @@ int bang_os_lock(int descriptor, int operation);
 /* Opens path, made where it is missing, and locks it for this descriptor alone. 0; EWOULDBLOCK
  * when somebody else holds it; or an errno. What the name
  * means afterwards is what is locked: whoever held it before may have renamed or removed it.
- * A link is not followed, and what is no regular file gives EEXIST. */
+ * A link is not followed; what is no regular file, or has a second name, gives EEXIST. */
 int bang_os_open_held(int *out, const char *path);
 
 /* Content to disk. */

@@ -44,12 +44,32 @@ static off_t end_of_lines(int descriptor)
     return end;
 }
 
+/* Another writer is waited for, until a signal is caught meanwhile. What has a second name may be
+ * somebody else's file. */
+static int take(int descriptor, const char *path, bang_error *err)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) < 0)
+        return io_failure(path, err);
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1)
+        return bang_fail(err, BANG_EIO, "%s: is %s: remove it", path,
+                         S_ISREG(status.st_mode) ? "a hard link, which records do not follow"
+                                                 : "no regular file");
+    if (bang_os_lock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK && flock(descriptor, LOCK_EX) == 0)
+        return 0;
+    return errno == EINTR ? bang_fail(err, BANG_ECANCELLED, "%s: another run is writing it", path)
+                          : io_failure(path, err);
+}
+
 /* Under the lock: drops an incomplete last line and adds this one, so that no reader sees two
  * halves that belong to different records. */
 static int append_line(int descriptor, const char *path, const bang_text *line, bang_error *err)
 {
-    if (bang_os_lock(descriptor, LOCK_EX) < 0)
-        return io_failure(path, err);
+    int code = take(descriptor, path, err);
+    if (code < 0)
+        return code;
     off_t end = end_of_lines(descriptor);
     if (end < 0 || TEMP_FAILURE_RETRY(ftruncate(descriptor, end)) < 0)
         return io_failure(path, err);

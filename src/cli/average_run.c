@@ -204,8 +204,10 @@ int average_go(cli *c, average_request *r)
     if (status == CLI_DONE)
         status = average_once(c, &r->options, !r->dry_run, &stream, &average);
     average_place_close(&place);
-    if (status == CLI_DONE && !r->dry_run)
+    if (status == CLI_DONE && !r->dry_run) {
         average_place_sweep(r);
+        bang_output_sweep_like(r->output, "{alpha}");
+    }
     if (status == CLI_DONE && balance && !r->dry_run)
         status = balance_measure(balance, written(r, average, 0));
     if (status == CLI_DONE)

@@ -32,7 +32,8 @@ struct bang_output {
     bang_file *index_file; /* held from the beginning: two runs may differ in their shards */
     char *stale; /* the other form: an index beside a single file, or that beside shards */
     bang_text index;
-    char **copies; /* (copy_count) files to be put into the folder */
+    char **copies;          /* (copy_count) files to be put into the folder */
+    bang_file **copy_files; /* (copy_count) the same while they are written, or NULL */
     size_t copy_count;
     /* A zip tells the check sum of each tensor, so its bytes must come in order:
      * the stream then calls bang_output_saw for each piece, and finish rewrites
@@ -42,18 +43,29 @@ struct bang_output {
     int (*finish)(bang_output *output, bang_error *err);
 };
 
+/* What makes old files a checkpoint: their index, and in a folder the single file. */
+enum { BANG_OUTPUT_MARKS = 2 };
+typedef struct bang_output_mark {
+    char *path; /* NULL where there can be none */
+    char *note; /* where it is kept, hidden, until what it stands for is gone */
+    enum { BANG_MARK_STAYS, BANG_MARK_NOTED, BANG_MARK_MOVED } state;
+} bang_output_mark;
+
 /* Files of the checkpoint that the output takes the place of. */
 typedef struct bang_output_old {
     char **paths; /* (count) to be removed at the commit, in this order; they may be missing */
     size_t count;
     size_t left; /* from here on they are of a checkpoint before that, whose run was killed */
     int clash;   /* the old index names a file that is written */
-    char *note;  /* where the old index is kept, hidden, while its shards go; or NULL */
+    bang_output_mark marks[BANG_OUTPUT_MARKS]; /* the index, the single file */
 } bang_output_old;
 
 /* The caller releases, also after a failure. */
 int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err);
 void bang_output_release_old(bang_output_old *old);
+
+/* Removes the parts that a killed run may have left in the place of this output. */
+void bang_output_sweep(const bang_output *output);
 
 /* A new file at the end of the list; takes path over, frees it on failure. */
 bang_output_file *bang_output_add_file(bang_output *output, char *path);

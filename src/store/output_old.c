@@ -83,22 +83,33 @@ static int add_shards(bang_output_old *old, const bang_output *output, const cha
     return code;
 }
 
+static int set_mark(bang_output_mark *mark, const char *path, bang_error *err)
+{
+    if (!path)
+        return 0;
+    mark->path = strdup(path);
+    mark->note = bang_path_hidden(path, ".bang-old");
+    return mark->path && mark->note ? 0 : bang_fail_memory(err);
+}
+
 int bang_output_find_old(bang_output_old *out, const bang_output *output, bang_error *err)
 {
-    const char *index = old_index(output);
-    int code = 0;
+    const char *index = old_index(output), *single = NULL;
     *out = (bang_output_old){0};
-    /* In a folder the other form of what was there before would be taken for this. */
     if (output->folder)
+        single = output->index_path ? output->stale : output->files[0].path;
+    int code = set_mark(&out->marks[0], index, err);
+    if (code == 0)
+        code = set_mark(&out->marks[1], single, err);
+    /* In a folder the other form of what was there before would be taken for this. */
+    if (code == 0 && output->folder)
         code = add(out, strdup(output->stale), err);
     if (code == 0 && index)
         code = add_shards(out, output, index, err);
     int clash = out->clash;
     out->left = out->count;
-    if (code == 0 && index) {
-        out->note = bang_path_hidden(index, ".bang-old");
-        code = out->note ? add_shards(out, output, out->note, err) : bang_fail_memory(err);
-    }
+    if (code == 0 && index)
+        code = add_shards(out, output, out->marks[0].note, err);
     out->clash = clash;
     return code;
 }
@@ -108,7 +119,10 @@ void bang_output_release_old(bang_output_old *old)
     for (size_t i = 0; i < old->count; i++)
         free(old->paths[i]);
     free((void *)old->paths);
-    free(old->note);
+    for (size_t k = 0; k < BANG_OUTPUT_MARKS; k++) {
+        free(old->marks[k].path);
+        free(old->marks[k].note);
+    }
     *old = (bang_output_old){0};
 }
 

@@ -82,7 +82,9 @@ checkpoint linear third.safetensors a.safetensors .333333333333333333 \
     b.safetensors .33333333333333333 c.safetensors .33333333333333333
 run average a.safetensors b.safetensors --weights 2,.5 -o sum.safetensors
 checkpoint linear sum.safetensors a.safetensors 2 b.safetensors .5
+: >'.at 0.7.safetensors.bang-part' # of a run with other alphas that was killed
 run average a.safetensors b.safetensors --alpha .5,0.50,0,1,-1e0 -o 'at {alpha}.safetensors'
+find . -name '*.bang-part'
 for alpha in .5 0.50 0 1 -1e0; do
     bang average a.safetensors b.safetensors -q -o one.safetensors --alpha="$alpha"
     same "at $alpha.safetensors" one.safetensors

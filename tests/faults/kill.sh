@@ -50,6 +50,24 @@ average_resharded) # the old one has others
     before='bang average ../in/a.safetensors ../in/b.safetensors --alpha 0.1 -o model/ --shard-size 0.004M -q'
     set=model/model.safetensors.index.json
     ;;
+average_folder) # other files come along
+    folders
+    go='bang average ../in/a ../in/b -o model -q'
+    before='bang average ../in/c ../in/b --alpha 0.1 -o model -q'
+    set=model/model.safetensors
+    ;;
+average_folder_shards) # the same; the old one has other shards
+    folders
+    go='bang average ../in/a ../in/b -o model --shard-size 0.002M -q'
+    before='bang average ../in/c ../in/b --alpha 0.1 -o model --shard-size 0.004M -q'
+    set=model/model.safetensors.index.json
+    ;;
+average_folder_single) # one file in the place of shards
+    folders
+    go='bang average ../in/a ../in/b -o model -q'
+    before='bang average ../in/c ../in/b --alpha 0.1 -o model --shard-size 0.002M -q'
+    set=model/model.safetensors.index.json
+    ;;
 predict)
     models
     go='bang predict --model ../in/a.safetensors --data mnist -o logits.npy --labels labels.npy -q'

@@ -37,6 +37,11 @@ average_shards)
     go='bang average ../in/a.safetensors ../in/b.safetensors --method slerp -o model/ --shard-size 0.002M -q'
     before='bang average ../in/a.safetensors ../in/b.safetensors -o model/ --shard-size 0.004M -q'
     ;;
+average_again) # the shards have the names of old ones, and other files come along
+    folders
+    go='bang average ../in/a ../in/b -o model --shard-size 0.002M -q'
+    before='bang average ../in/c ../in/b --alpha 0.1 -o model --shard-size 0.002M -q'
+    ;;
 average_torch)
     models
     bang convert in/a.safetensors -o in/a.pt -q && bang convert in/b.safetensors -o in/b.npz -q

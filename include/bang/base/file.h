@@ -19,15 +19,21 @@
 typedef struct bang_file bang_file;
 
 /* Opens path for writing. An existing target that is no regular file (a pipe,
- * /dev/stdout) is written directly; a link to a file in the same folder stays and what it
+ * /dev/stdout) is written directly, once a pipe has a reader, and BANG_ECANCELLED if a signal that
+ * a handler catches ends the wait for one; a link to a file in the same folder stays and what it
  * names is replaced; a link to anywhere else is itself replaced, and never followed.
  * Fails when another live process writes the same path. The caller ends with
  * commit or discard. */
 int bang_file_begin(bang_file **out, const char *path, bang_error *err);
+/* The same, but what would be written directly is refused, before it is opened. */
+int bang_file_begin_regular(bang_file **out, const char *path, bang_error *err);
 void bang_file_write(bang_file *file, const void *data, size_t size);
 /* For a writer that places its bytes itself, in place of bang_file_write; -1
  * where the target is no regular file. The file keeps it. */
 int bang_file_descriptor(const bang_file *file);
+/* What it will take the place of: its path, or what a link in the same folder names; NULL where
+ * the target is no regular file. Borrowed. */
+const char *bang_file_target(const bang_file *file);
 /* Puts other bytes in the place of some that were written: a header that says how much
  * followed. -1 where that cannot be done, as the target is no regular file. */
 int bang_file_replace(bang_file *file, size_t offset, const void *data, size_t size);
@@ -38,6 +44,9 @@ int bang_file_settle(bang_file *file, bang_error *err);
  * together the old one goes before the first new one comes, so that no moment has one of each.
  * What is no regular file stays. */
 int bang_file_vacate(bang_file *file, bang_error *err);
+/* The first half of a commit, for who must know whether a failed one changed a name: content to
+ * disk, and the rename. */
+int bang_file_rename(bang_file *file, bang_error *err);
 /* Syncs, renames and frees; after a failure the target is as it was. */
 int bang_file_commit(bang_file *file, bang_error *err);
 /* Removes what was written and frees; NULL is allowed. */

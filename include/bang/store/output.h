@@ -74,6 +74,10 @@ int bang_output_is_folder(const char *path, const bang_checkpoint *first);
 int bang_output_copy_others(bang_output *output, const bang_checkpoint *c, bang_error *err);
 int bang_output_begin(bang_output *output, bang_error *err);
 int bang_output_commit(bang_output *output, bang_error *err);
+/* After outputs whose paths differ in a number, which stands where mark does in the last name of
+ * pattern: removes the parts that killed runs have left of any such output, also of numbers that
+ * were not written now. Those of runs that are alive stay. */
+void bang_output_sweep_like(const char *pattern, const char *mark);
 /* NULL is allowed. */
 void bang_output_free(bang_output *output);
 
