@@ -82,9 +82,16 @@ add_custom_command(OUTPUT ${bang_pages}
 add_custom_target(bang_man ALL DEPENDS ${bang_pages})
 install(FILES ${bang_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
-install(FILES ${bang_tool}/bang.bash-completion RENAME bang
+# Both shells read the help with one program.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${bang_tool}/bang.completion.awk)
+file(READ ${bang_tool}/bang.completion.awk BANG_COMPLETION)
+foreach(shell bash zsh)
+  configure_file(${bang_tool}/bang.${shell}-completion ${PROJECT_BINARY_DIR}/bang.${shell}-completion
+    @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/bang.bash-completion RENAME bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${bang_tool}/bang.zsh-completion RENAME _bang
+install(FILES ${PROJECT_BINARY_DIR}/bang.zsh-completion RENAME _bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

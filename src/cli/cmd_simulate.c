@@ -252,7 +252,7 @@ int cmd_simulate(int argc, char **argv)
         {"train", 0, "N", "training samples per run (20000)", cli_read_whole, &r.options.train},
         {"test", 0, "N", "test samples per run (10000)", cli_read_whole, &r.options.test},
         {"fit", 0, "HOW", "mean, logistic or population (mean)", cli_read_text, &r.fit},
-        {"draw", 0, "HOW", "Q per environment or per sample (environment)", cli_read_text, &r.draw},
+        {"draw", 0, "HOW", "of Q, by environment or sample (environment)", cli_read_text, &r.draw},
         {"dimension", 0, "D", "of the space (K times the number of features)", cli_read_whole,
          &r.options.dimension},
         {"full", 0, NULL, "draw every coordinate of every sample (slow)", cli_read_flag,

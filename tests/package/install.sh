@@ -124,6 +124,36 @@ offers ties bang average -m t
 offers generating-function bang theory --method g
 offers shift bang data make s
 offers ensemble-size bang reproduce theory ens
+offers all bang reproduce al
+offers fashion-mnist bang data get f
+offers hirescam bang explain h
+offers sgd bang train --optimizer = s
+offers sgd bang train --optimizer =
+offers clip-open_clip bang convert --to clip-o
+offers probabilities bang predict --ensemble p
+offers hf bang predict --crop h
+offers skip bang predict --on-bad-image s
+offers test bang data make shift --split t
+offers change bang diff --sort c
+offers order bang explain gradcam --by o
+offers outputs bang diagnose --label-numbers o
+offers FFT bang diagnose --list FF
+offers all bang diagnose --list a
+offers rotate bang train --augment r
+offers sample bang simulate --draw s
+offers multicolor bang train --data m
+offers some.npy bang train --data so
+offers bf16 bang average --dtype b
+offers exact bang train --gelu ''
+# what stands for a number or a file has no words of its description
+offers_only() {
+    wanted=$1
+    shift
+    told=$(cd "$work" && bash --norc complete.bash "$usr/share/bash-completion/completions/bang" "$@")
+    [ "$told" = "$wanted" ] || fail "bash offers $told after $*"
+}
+offers_only '' bang train --steps x
+offers_only some.npy bang theory --output so
 # zsh's own parts, the matching of words and the menu, are left out.
 cat >"$work/complete.zsh" <<'C'
 completion=$1
@@ -131,6 +161,7 @@ shift
 words=("$@") CURRENT=$#
 _describe() { print -rl -- "${(P@)@[-1]}" }
 _files() { print FILES }
+compset() { :; }
 source $completion
 C
 zsh_offers() {
@@ -150,6 +181,12 @@ if command -v zsh >/dev/null; then
     zsh_offers '^ties$' bang average -m t
     zsh_offers '^shift$' bang data make s
     zsh_offers '^ensemble-size$' bang reproduce theory ens
+    zsh_offers '^all$' bang reproduce al
+    zsh_offers '^hirescam:each patch' bang explain h
+    zsh_offers '^sgd$' bang train --optimizer=s
+    zsh_offers '^skip$' bang predict --on-bad-image s
+    zsh_offers '^multicolor$' bang train --data m
+    zsh_offers FILES bang train --data m
 else
     fail "zsh is not installed"
 fi
