@@ -16,7 +16,8 @@ fail() {
     failed=1
 }
 usr="$work/a tree" # a prefix may hold a blank
-cmake --install "$build" --prefix "$usr" >"$work/log" || { cat "$work/log"; exit 1; }
+mkdir -p "$usr/lib" "$usr/share/man" # empty ones that are not ours
+tools/install-tree install "$build" "$work/installed" "$usr" >"$work/log" || { cat "$work/log"; exit 1; }
 pc=$(find "$usr" -name bang.pc)
 lib=$(dirname "$(dirname "$pc")")
 [ "$("$usr/bin/bang" --version)" = "$("$build/bang" --version)" ] || fail "the command does not run"
@@ -54,6 +55,12 @@ ${CC:-gcc} $flags examples/average_and_ask.c $(pkg-config --cflags bang) \
     -Wl,-Bstatic -lbang -Wl,-Bdynamic $(pkg-config --libs --static bang | sed 's/-lbang //') \
     -L"$work/usr/${lib#"$usr"/}" -o "$work/static" && try "$work/static" static
 readelf -d "$work/static" | grep -q 'NEEDED.*libbang[.]so' && fail "static: it is not"
+# glibc warns that some of its functions load libraries all the same
+# shellcheck disable=SC2046,SC2086
+${CC:-gcc} $flags -static examples/average_and_ask.c $(pkg-config --static --cflags --libs bang) \
+    -o "$work/alone" 2>"$work/log" || fail "alone: $(cat "$work/log")"
+try "$work/alone" alone
+readelf -d "$work/alone" | grep -q NEEDED && fail "alone: it is not"
 { cmake -S examples -B "$work/cmake" -DCMAKE_PREFIX_PATH="$usr" &&
     cmake --build "$work/cmake"; } >"$work/log" 2>&1 || fail "cmake: $(cat "$work/log")"
 try "$work/cmake/average_and_ask" cmake
@@ -190,4 +197,16 @@ if command -v zsh >/dev/null; then
 else
     fail "zsh is not installed"
 fi
+
+# Gone, twice installed as it is, but for what was there or came since.
+tools/install-tree install "$build" "$work/installed" "$usr" >"$work/log" || fail "$(cat "$work/log")"
+: >"$usr/share/bang.txt"
+tools/install-tree uninstall "$work/installed" >"$work/log" || fail "$(cat "$work/log")"
+left=$(cd "$usr" && find . -mindepth 1 | sort | tr '\n' ' ')
+[ "$left" = './lib ./share ./share/bang.txt ./share/man ' ] || fail "uninstall leaves $left"
+DESTDIR="$work/stage" tools/install-tree install "$build" "$work/staged" /opt/bang >"$work/log" ||
+    fail "$(cat "$work/log")"
+[ -f "$work/stage/opt/bang/bin/bang" ] || fail "DESTDIR: nothing is there"
+DESTDIR="$work/stage" tools/install-tree uninstall "$work/staged" >"$work/log" || fail "$(cat "$work/log")"
+[ "$(find "$work/stage" | sort | tail -n 1)" = "$work/stage/opt/bang" ] || fail "DESTDIR: something is left"
 exit $failed
