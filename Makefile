@@ -55,17 +55,11 @@ install:
 	@tools/install-packages build
 	@$(call CONFIGURE,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
 	@$(call BUILD,release)
-	@DESTDIR="$(DESTDIR)" cmake --install build
-	@cp build/install_manifest.txt build/installed.txt # packages and tests write the former, too
+	@DESTDIR="$(DESTDIR)" tools/install-tree install build build/installed.txt "$(PREFIX)"
 
 uninstall:
 	@[ -f build/installed.txt ] || { echo "nothing was installed from here" >&2; exit 1; }
-	@while read -r file || [ -n "$$file" ]; do rm -fv "$(DESTDIR)$$file"; done \
-	    < build/installed.txt
-	@sed -n 's|/[^/]*$$||; /[/]bang\(\/[a-z]*\)*$$/p' build/installed.txt | sort -ru | \
-	    while read -r folder; do \
-	        [ ! -d "$(DESTDIR)$$folder" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
-	    done
+	@DESTDIR="$(DESTDIR)" tools/install-tree uninstall build/installed.txt
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile

@@ -53,9 +53,12 @@ file(RELATIVE_PATH bang_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" bang_up "${bang_up}")
 string(REGEX REPLACE ">=[0-9.]+" "" bang_plain_modules "${bang_modules}")
 list(JOIN bang_plain_modules " " bang_plain_modules)
-# Only libbang itself is static then: Requires.private would ask for what static
-# versions of the others need, down to Fortran.
-list(JOIN BANG_NEEDS_LDFLAGS " " bang_static_libs)
+# Not Requires.private, which asks for all of them even where programs link libbang.so. A
+# static library stands before those that it uses: several use zlib.
+set(bang_static_libs ${BANG_NEEDS_LDFLAGS})
+list(REMOVE_ITEM bang_static_libs -lz)
+list(APPEND bang_static_libs -lz)
+list(JOIN bang_static_libs " " bang_static_libs)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/bang.pc.in ${PROJECT_BINARY_DIR}/bang.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/bang.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 include(CMakePackageConfigHelpers)
@@ -82,9 +85,16 @@ add_custom_command(OUTPUT ${bang_pages}
 add_custom_target(bang_man ALL DEPENDS ${bang_pages})
 install(FILES ${bang_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
-install(FILES ${bang_tool}/bang.bash-completion RENAME bang
+# Both shells read the help with one program.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${bang_tool}/bang.completion.awk)
+file(READ ${bang_tool}/bang.completion.awk BANG_COMPLETION)
+foreach(shell bash zsh)
+  configure_file(${bang_tool}/bang.${shell}-completion ${PROJECT_BINARY_DIR}/bang.${shell}-completion
+    @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/bang.bash-completion RENAME bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${bang_tool}/bang.zsh-completion RENAME _bang
+install(FILES ${PROJECT_BINARY_DIR}/bang.zsh-completion RENAME _bang
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -129,9 +129,11 @@ static void test_check_lists_everything(void **state)
     problem.sigma = -1;
     problem.weights[1] = NAN;
     problem.scales[0] = INFINITY;
+    problem.heads[1] = -1;
     assert_int_equal(bang_theory_check(&problem, &err), BANG_EUSAGE);
-    static const char *const said[] = {"classes 1", "shift 1.5", "sigma -1", "weight", "scale"};
-    for (int i = 0; i < 5; i++)
+    static const char *const said[] = {"classes 1", "shift 1.5", "sigma -1",
+                                       "weight",    "scale",     "head -1"};
+    for (int i = 0; i < 6; i++)
         assert_non_null(strstr(err.message, said[i]));
     problem = (bang_theory_problem){
         .classes = 3, .shift = NAN, .patterns = problem.patterns, .sets = problem.sets};
@@ -191,6 +193,20 @@ static void test_scores_of_two_models(void **state)
     assert_group(&score, 1, 0.49, 13);
     assert_group(&score, 2, 1.69, 7);
     assert_near(score.noise, 0.01 * (0.49 * n1 + 0.36 * n2 + 2 * 0.42 * no), 1e-14);
+    bang_theory_score_release(&score);
+    /* heads of other sizes: (sum a)(sum b), a = (.7, .3), b = (.7, .6) */
+    problem.heads[1] = 0.5;
+    assert_int_equal(bang_theory_score_wse(&score, &problem, &err), 0);
+    assert_group(&score, 0, 0.18, 11);
+    assert_group(&score, 1, 0.49, 13);
+    assert_group(&score, 2, 1.3, 7);
+    double head = 0.49 * n1 + 0.09 * n2 + 2 * 0.21 * no;
+    double phi = 0.49 * n1 + 0.36 * n2 + 2 * 0.42 * no;
+    assert_near(score.noise, 0.01 * sqrt(head * phi), 1e-14);
+    bang_theory_score_release(&score);
+    assert_int_equal(bang_theory_score_ose(&score, &problem, &err), 0);
+    assert_group(&score, 0, 0.6, 11);
+    assert_group(&score, 2, 1.3, 7);
     bang_theory_score_release(&score);
     bang_theory_problem_release(&problem);
 }

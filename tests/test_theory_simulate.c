@@ -138,6 +138,57 @@ static void test_projected_is_full(void **state)
     compare_paths(BANG_FIT_LOGISTIC, BANG_DRAW_ENVIRONMENT, 0, 1500);
 }
 
+/* Logistic heads are the smaller the more features a model has, and ensembles of them are others
+ * than those of means: theory has to be of the heads that were fitted, in ensembles that favour
+ * small models by far. */
+static void test_heads_of_a_fit(void **state)
+{
+    (void)state;
+    bang_theory_problem problem = MAKE(4, .9, .01, "v0,s0,2,3", "v0,s4,3", "s4,v0");
+    bang_simulation_options options = RUN_OPTIONS(800, 150, 50);
+    options.seed = 5;
+    bang_error err = {0};
+    for (int fit = BANG_FIT_MEAN; fit <= BANG_FIT_LOGISTIC; fit++) {
+        options.fit = (bang_simulation_fit)fit;
+        bang_simulation_result r = simulate(&problem, &options);
+        bang_theory_problem fitted = bang_simulation_fitted(&problem, &options, &r);
+        bang_theory_score score;
+        bang_theory_value wse, ose;
+        assert_int_equal(bang_theory_score_wse(&score, &fitted, &err), 0);
+        assert_int_equal(bang_theory_exact(&wse, &score, 4, .9, NULL, &err), 0);
+        bang_theory_score_release(&score);
+        assert_int_equal(bang_theory_score_ose(&score, &fitted, &err), 0);
+        assert_int_equal(bang_theory_exact(&ose, &score, 4, .9, NULL, &err), 0);
+        bang_theory_score_release(&score);
+        assert_near("WSE", r.wse_mean, wse.accuracy, 4 * r.wse_error);
+        assert_near("OSE", r.ose_mean, ose.accuracy, 4 * r.ose_error);
+        /* without a ridge they would be as 1/4, 1/3 and 1/2 */
+        static const double expected[2][3] = {{1, 1, 1}, {.55, .7, 1}};
+        for (int m = 0; m < 3; m++)
+            assert_near("head", fit == BANG_FIT_MEAN ? r.heads[m] : fitted.heads[m],
+                        expected[fit][m], .04);
+        assert_true(fit == BANG_FIT_LOGISTIC || fitted.heads[0] == 1);
+        bang_theory_best best;
+        assert_int_equal(bang_theory_find_best(&best, &fitted, NULL, &err),
+                         fit == BANG_FIT_MEAN ? 0 : BANG_EUSAGE);
+    }
+    bang_theory_problem_release(&problem);
+}
+
+/* Equally many features, equal heads, whatever the noise of training says: ties stay ties. */
+static void test_equal_heads_of_a_fit(void **state)
+{
+    (void)state;
+    bang_theory_problem problem = MAKE(3, .9, .05, "2,3", "3,2", "1,1");
+    bang_simulation_options options = RUN_OPTIONS(3, 60, 10);
+    options.fit = BANG_FIT_LOGISTIC;
+    bang_simulation_result r = simulate(&problem, &options);
+    bang_theory_problem fitted = bang_simulation_fitted(&problem, &options, &r);
+    assert_true(fitted.heads[0] == fitted.heads[1] && fitted.heads[0] < fitted.heads[2]);
+    assert_true(fitted.heads[2] == 1);
+    bang_theory_problem_release(&problem);
+}
+
 /* Bit for bit. */
 static void assert_same(const bang_simulation_result *a, const bang_simulation_result *b)
 {
@@ -414,6 +465,8 @@ int main(void)
         cmocka_unit_test(test_same_for_any_threads),
         cmocka_unit_test(test_draw_per_sample),
         cmocka_unit_test(test_small_noise_limit),
+        cmocka_unit_test(test_heads_of_a_fit),
+        cmocka_unit_test(test_equal_heads_of_a_fit),
         cmocka_unit_test(test_exact_theory),
         cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_single_model),

@@ -2,6 +2,7 @@
  * they are judged. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bang/bridge/finding.h"
 
@@ -108,6 +109,16 @@ const char *bang_finding_temperature(char out[32], double temperature)
     return out;
 }
 
+int bang_finding_has_role(const bang_diagnosis *found, const bang_set_diagnosis *set,
+                          bang_role role)
+{
+    const bang_temperature *t = found->temperature;
+    int takes_pre = role == BANG_PRE_SCALED || role >= BANG_OSE_SCALED;
+    int takes_fine = role >= BANG_FINE_SCALED;
+    return set->member[role] >= 0 && (role != BANG_AVG || set->has_average) &&
+           !(takes_pre && t[0].at_limit) && !(takes_fine && t[1].at_limit);
+}
+
 const bang_set_diagnosis *bang_finding_with_averages(const bang_diagnosis *found)
 {
     for (size_t i = 0; i < found->set_count; i++)
@@ -116,9 +127,27 @@ const bang_set_diagnosis *bang_finding_with_averages(const bang_diagnosis *found
     return NULL;
 }
 
+/* Where one of the two models is right, the average against the better one of them: what only the
+ * average gets right there, and what only that model does. Of two that are equally good, the test
+ * that is less sure. */
+static double p_where_one_is_right(const size_t groups[BANG_GROUPS])
+{
+    const size_t *g = groups;
+    size_t pre = g[BANG_TFT] + g[BANG_TFF], fine = g[BANG_FTT] + g[BANG_FTF];
+    double over_pre = bang_mcnemar_test(g[BANG_FTT], g[BANG_TFF]).p,
+           over_fine = bang_mcnemar_test(g[BANG_TFT], g[BANG_FTF]).p;
+    return pre > fine ? over_pre : pre < fine ? over_fine : fmax(over_pre, over_fine);
+}
+
 double bang_finding_p(const bang_set_diagnosis *set, bang_quantity difference)
 {
     bang_mcnemar test;
+    if (!set->tally->labelled)
+        return NAN;
+    if (difference == BANG_Q_TT_FF)
+        return bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
+    if (difference == BANG_Q_TF_FT)
+        return p_where_one_is_right(set->groups);
     return bang_finding_mcnemar(&test, set, difference) < 0 ? NAN : test.p;
 }
 
@@ -151,15 +180,17 @@ int bang_finding_beats_both(const bang_set_diagnosis *set, const bang_estimate *
     return better == 2;
 }
 
-const char *bang_finding_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
-                                     double level)
+const char *bang_finding_verdict_of(const bang_set_diagnosis *set, const bang_estimate *of,
+                                    bang_quantity q, double level)
 {
-    const bang_estimate *all = &of[BANG_Q_ALL];
-    const char *plain = bang_finding_verdict(all, NAN, level);
-    int side = bang_finding_beats_both(set, of, level);
-    if (!*plain || all->interval.low == all->interval.high)
+    const bang_estimate *e = &of[q];
+    const char *plain = bang_finding_verdict(e, set ? bang_finding_p(set, q) : NAN, level);
+    int is_plain = q != BANG_Q_ALL && (q != BANG_Q_TF_FT || set || e->value > 0);
+    if (!*plain || is_plain || e->interval.low == e->interval.high)
         return plain;
-    return side ? "real" : "may be chance";
+    int side = bang_finding_beats_both(set, of, level);
+    int real = q == BANG_Q_ALL ? side != 0 : side < 0 && strcmp(plain, "real") == 0;
+    return real ? "real" : "may be chance";
 }
 
 int bang_finding_confidence_side(double confidence, const bang_estimate *accuracy)

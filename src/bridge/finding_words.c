@@ -105,29 +105,26 @@ static void say_whether(bang_text *out, const target *t)
 }
 
 /* ", may be chance" for a part that is not real. */
-static const char *doubt(const target *t, const bang_estimate *e, double p)
+static const char *doubt(const target *t, bang_quantity part)
 {
-    int equal = e->interval.low == 0 && e->interval.high == 0;
-    int real = bang_finding_is_real(e, p, t->level);
-    return isnan(e->interval.low) || real || equal ? "" : ", may be chance";
+    const char *verdict = bang_finding_verdict_of(t->only, t->of, part, t->level);
+    return strcmp(verdict, "may be chance") == 0 ? ", may be chance" : "";
 }
 
 /* Why: the two parts of the improvement over the better model, which sum to it. */
 static void say_why(bang_text *out, const target *t)
 {
     const bang_estimate *both = &t->of[BANG_Q_TT_FF], *one = &t->of[BANG_Q_TF_FT];
-    const size_t *groups = t->only ? t->only->groups : NULL;
-    double p = groups ? bang_mcnemar_test(groups[BANG_FFT], groups[BANG_TTF]).p : NAN;
     char points[32], range[64];
     bang_text_add(out,
                   "On %.1f %% of the samples it is right where both models are wrong (FFT), on "
                   "%.1f %% wrong where both are right (TTF): %s points%s%s. ",
                   100 * t->of[BANG_Q_FFT].value, 100 * t->of[BANG_Q_TTF].value,
                   bang_finding_in_points(points, both->value), bang_finding_range(range, both),
-                  doubt(t, both, p));
+                  doubt(t, BANG_Q_TT_FF));
     bang_text_add(out, "Where only one of them is right (TF+FT): %s points%s%s.\n",
                   bang_finding_in_points(points, one->value), bang_finding_range(range, one),
-                  doubt(t, one, NAN));
+                  doubt(t, BANG_Q_TF_FT));
 }
 
 /* Over-confidence of FM, and what to do about it: label smoothing and Mixup make fine-tuned
@@ -168,17 +165,37 @@ static void say_confidence(bang_text *out, const target *t)
 }
 
 /* Weights against outputs, where averages of weights were given for all. */
-static void say_space(bang_text *out, const target *t)
+static void say_space(bang_text *out, const target *t, const bang_diagnosis *d)
 {
+    int fits = !d->temperature[0].at_limit && !d->temperature[1].at_limit;
     if (t->given < t->count)
         return;
     bang_text_add(out, "Averaging weights is ");
     add_relation(out, t, BANG_Q_AVG_OSE, "averaging outputs");
-    if (!isnan(t->of[BANG_Q_AVG_SCALED].value)) {
+    if (fits && !isnan(t->of[BANG_Q_AVG_SCALED].value)) {
         bang_text_add(out, " and ");
         add_relation(out, t, BANG_Q_AVG_SCALED, "averaging calibrated outputs");
     }
     bang_text_add(out, ".\n");
+}
+
+/* NLL falls without end as outputs are made surer that are always right, or less sure that tell
+ * nothing. */
+void bang_finding_limits(bang_text *out, const bang_diagnosis *d)
+{
+    for (int m = 0; m < 2; m++) {
+        const bang_temperature *t = &d->temperature[m];
+        if (!t->at_limit)
+            continue;
+        const char *model = m ? "FM" : "PM", *name = d->sets[d->fitted_on].name;
+        if (t->temperature < 1)
+            bang_text_add(out, "%s makes no mistake on %s, so no temperature fits it", model, name);
+        else
+            bang_text_add(out, "On %s, %s is better the less sure it is, so no temperature fits it",
+                          name, model);
+        bang_text_add(out, ", and what is calibrated by it is left out: use a larger ID set%s.\n",
+                      d->set_count > 1 ? ", or another one (--fit-temperature)" : "");
+    }
 }
 
 /* Sets without labels: who is more confident, and where that is balanced. */
@@ -228,7 +245,8 @@ void bang_finding_sentences(bang_text *out, const bang_finding *r)
         say_whether(out, &t);
         say_why(out, &t);
         say_confidence(out, &t);
-        say_space(out, &t);
+        say_space(out, &t, r->found);
     }
+    bang_finding_limits(out, r->found);
     say_unlabelled(out, r->found);
 }

@@ -111,11 +111,20 @@ int balance_open_sources(balance_work *w)
     }
     for (size_t i = 0; i < w->r->source_count; i++) {
         w->pool.sets[i].images = &w->own[i];
+        if (i == 0 && !w->r->id)
+            continue; /* opened with the models */
         if (bang_images_open(&w->own[i], w->r->sources[i], &err) < 0)
             status = cli_fail(w->c, &err);
         w->pool.found += w->own[i].count;
     }
     return status;
+}
+
+void balance_take_first(balance_work *w)
+{
+    w->own[0] = w->pair.set;
+    w->pair.set = (bang_images){0};
+    w->pool.found += w->own[0].count;
 }
 
 void balance_fit_sources(cli *c, const balance_work *w)
@@ -124,7 +133,7 @@ void balance_fit_sources(cli *c, const balance_work *w)
     for (size_t i = 0; i < w->pool.count && !first->is_vit; i++) {
         const bang_images *set = &w->own[i];
         if (!set->labels)
-            continue; /* it could not be opened, which was said */
+            continue; /* it could not be opened, which was said, or was looked at before */
         if (set->paths)
             cli_problem(c, "--unlabelled %.200s: holds pictures: a perceptron reads arrays",
                         w->r->sources[i]);
@@ -172,15 +181,15 @@ int balance_open(balance_work *w)
     size_t id_wanted = wanted; /* of accuracies: three passes, whatever the layers */
     if (!r->count_given && r->kind == BALANCE_LAYERS)
         wanted = LAYER_INPUTS;
-    int rc = make_pool(&w->id, 1, &err);
-    if (rc == 0) {
+    int rc = make_pool(&w->id, r->id ? 1 : 0, &err);
+    if (rc == 0 && r->id) {
         w->id.sets[0].images = &w->pair.set;
         w->id.found = w->pair.set.count;
         rc = draw_inputs(&w->id, w->on_id ? wanted : id_wanted, (uint64_t)w->c->seed, &err);
     }
     if (rc == 0 && !w->on_id)
         rc = draw_inputs(&w->pool, wanted, (uint64_t)w->c->seed, &err);
-    if (rc == 0)
+    if (rc == 0 && r->id)
         rc = prepare(w, &w->id, &err);
     if (rc == 0 && !w->on_id)
         rc = prepare(w, &w->pool, &err);

@@ -77,10 +77,10 @@ void balance_check(cli *c, balance_request *r, const char *kind, size_t count)
             "--balance %s: %zu inputs: it weighs a fine-tuned model against the pre-trained "
             "one: name these two",
             kind, count);
-    if (!r->id)
+    if (!r->id && r->source_count == 0)
         cli_problem(c,
-                    "--id: missing: --balance %s needs data of the kind that was trained on: a "
-                    "folder, a CSV or a named set",
+                    "--unlabelled: missing: --balance %s needs data to measure confidence on, or "
+                    "with --id of the kind that was trained on: a folder, a CSV or a named set",
                     kind);
     if (r->count < 0)
         cli_problem(c, "--count %lld: must be 1 or more, or 0 for all", (long long)r->count);
@@ -137,6 +137,22 @@ static void add_notes(balance_work *w, const char *notes)
     }
 }
 
+/* Do models and data fit? The labels of --unlabelled are nobody's business. */
+static void fit_pair(balance_work *w, bang_text *notes)
+{
+    bang_images *set = &w->pair.set;
+    size_t classes = set->classes;
+    if (!w->r->id) {
+        set->classes = 0;
+        for (size_t i = 0; i < set->count; i++)
+            set->labels[i] = -1;
+    }
+    predict_fit(w->c, &w->pair, notes);
+    set->classes = classes;
+    check_pair(w->c, &w->pair);
+    balance_fit_sources(w->c, w);
+}
+
 int balance_load(balance_work *w, const char *const *paths)
 {
     cli *c = w->c;
@@ -147,20 +163,19 @@ int balance_load(balance_work *w, const char *const *paths)
         .ensemble = "logits", .pictures = w->r->pictures, .option = "", .inside = 1};
     if (predict_read_model(pair, paths[0], &err) < 0 ||
         predict_read_model(pair, paths[1], &err) < 0 ||
-        predict_read_source(pair, w->r->id, &err) < 0)
+        predict_read_source(pair, w->r->id ? w->r->id : w->r->sources[0], &err) < 0)
         return cli_fail(c, &err);
     pair->models[0].head = pair->models[1].head = w->r->head;
     int status = predict_load(c, pair), others = balance_open_sources(w);
-    if (status == CLI_DONE) {
-        predict_fit(c, pair, &notes);
-        check_pair(c, pair);
-        balance_fit_sources(c, w);
-    }
+    if (status == CLI_DONE)
+        fit_pair(w, &notes);
     if (cli_usage_failed(c) && status == CLI_DONE)
         status = CLI_FAILED;
     status = status == CLI_DONE ? others : status;
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && w->r->id)
         add_notes(w, notes.data ? notes.data : "");
+    if (status == CLI_DONE && !w->r->id)
+        balance_take_first(w);
     bang_text_release(&notes);
     return status;
 }

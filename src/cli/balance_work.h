@@ -52,7 +52,7 @@ typedef struct balance_known {
 struct balance_work {
     cli *c;
     const balance_request *r;
-    predict_request pair;  /* the two models, and the ID set */
+    predict_request pair;  /* the two models, and the ID set, if there is one */
     predict_model moving;  /* that passes are made with; its numbers change */
     bang_images *own;      /* (source_count) sets of --unlabelled */
     balance_pool id, pool; /* pool: on which confidence is measured */
@@ -87,8 +87,10 @@ float *balance_numbers(const predict_model *m, size_t *count);
 /* Makes the moving model a hybrid: hybrid (layer_count) says which layers are the second's. */
 void balance_mix(balance_work *w, const unsigned char *hybrid);
 
-/* Opens what --unlabelled names; what fails is said on stderr. Returns an exit status. */
+/* Opens what --unlabelled names; what fails is said on stderr. Returns an exit status. Without an
+ * ID set the first of them is opened in its place, together with the models, and taken below. */
 int balance_open_sources(balance_work *w);
+void balance_take_first(balance_work *w);
 /* Says through c which of them do not fit the models. */
 void balance_fit_sources(cli *c, const balance_work *w);
 /* Draws the inputs of all sets and makes them ready. Returns an exit status. */

@@ -30,8 +30,9 @@ static const char summary[] =
     "layer (layer-norm), before it is weighted: A + alpha s (B - A). T is --target, by\n"
     "default the median over the layers of |B - A|/|A|.\n"
     "--balance confidence finds alpha = 1/(1 + tau): at the temperature tau B is on average as\n"
-    "confident as A, on --unlabelled data or else on --id, whose labels only tell what accuracy\n"
-    "that costs. layer-confidence finds one for each layer: tau_l = sqrt(t tau/u), t of A with\n"
+    "confident as A, on --unlabelled data or else on --id. With both, or with --id alone, the\n"
+    "labels of --id tell what accuracy that costs. layer-confidence finds one for each layer: "
+    "tau_l = sqrt(t tau/u), t of A with\n"
     "B's layer, u of B with A's. The scale 2 alpha is that of the change next to alpha 0.5. A\n"
     "layer that no picture goes through (a text tower) is not measured: alpha 0.5. Memory is\n"
     "taken for up to four models as f32 meanwhile, whatever --max-memory says.\n"
@@ -98,9 +99,10 @@ int cmd_average(int argc, char **argv)
          cli_read_text, &r.balance},
         {"target", 0, "T", "balance of norms: |change|/|first| to reach (median over layers)",
          cli_read_real, &r.target},
-        {"id", 0, "DATA", "balance of confidence: what was trained on, as bang predict takes it",
+        {"id", 0, "DATA", "balance of confidence: data with labels, as bang predict takes it",
          cli_read_text, &r.confidence.id},
-        {"unlabelled", 0, "DATA", "measure confidence there (--id); several are one set",
+        {"unlabelled", 0, "DATA",
+         "measure confidence there, without labels (--id); several are one set",
          balance_read_source, &r.confidence},
         {"count", 0, "N", "measure on so many, drawn evenly; 0 all (all; of layers 1000)",
          balance_read_count, &r.confidence},

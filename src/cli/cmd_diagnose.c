@@ -19,9 +19,11 @@ static const char summary[] =
     "right (T) or wrong (F); FalseFalseTrue ratio FFT/n; ImproveContri, the part of the\n"
     "improvement over the better model that comes from TT+FF (FFT - TTF) and from TF+FT; mean\n"
     "margins p_label - max p_other; agreement and error correlation. A difference is called\n"
-    "real when its interval excludes 0 and McNemar's exact test agrees. OSE is the ensemble of\n"
-    "the outputs of PM and FM, the mean of their logits; the calibrated one divides each by a\n"
-    "temperature that is fitted on the ID set. Without --avg the OSE takes the average's place.\n"
+    "real when its interval excludes 0 and McNemar's exact test agrees; of a mean over sets there\n"
+    "is no test, and the interval decides. OSE is the ensemble of the outputs of PM and FM, the\n"
+    "mean of their logits; the calibrated one divides each by a temperature that is fitted on the\n"
+    "ID set; where none fits, since a model makes no mistake there, text and page leave it out.\n"
+    "Without --avg the OSE takes the average's place.\n"
     "Of several sets the text has tables over all of them, and --details each. Without --labels a\n"
     "set tells confidence, agreement and balance only.\n"
     "\n"
@@ -231,8 +233,8 @@ int cmd_diagnose(int argc, char **argv)
          diagnose_read_at, &r},
         {"classes", 0, "SUBSET", "outputs that are classes: a list, a file, a class map",
          diagnose_read_field, &classes},
-        {"label-numbers", 0, "HOW", "of a subset: auto, places in it, or outputs (auto)",
-         cli_read_text, &r.label_numbers},
+        {"label-numbers", 0, "HOW", "of a subset: auto, places or outputs (auto)", cli_read_text,
+         &r.label_numbers},
         {"class-names", 0, "FILE", "a name a line, by output", cli_read_text, &r.class_names},
         {"probabilities", 0, NULL, "the files hold probabilities, not logits", cli_read_flag,
          &r.probabilities},
@@ -246,8 +248,8 @@ int cmd_diagnose(int argc, char **argv)
         {"weights", 0, "W,W", "of PM and FM in the OSE (0.5,0.5)", cli_read_text, &r.weights},
         {"alphas", 0, "A,A,..", "further OSEs (1-a) PM + a FM; what {alpha} stands for",
          cli_read_text, &r.alphas},
-        {"list", 0, "G,G,..", "show the samples of groups, such as FFT, or all", cli_read_text,
-         &r.list},
+        {"list", 0, "G,G,..", "show samples of FFF, FFT, FTF, FTT, TFF, TFT, TTF, TTT or all",
+         cli_read_text, &r.list},
         {"files", 0, "DIR|FILE", "what they are called: pictures, or a line for each row",
          cli_read_text, &r.files},
         {"by-class", 0, NULL, "accuracy of every class", cli_read_flag, &r.by_class},

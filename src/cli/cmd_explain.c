@@ -23,7 +23,8 @@ static const char summary[] =
     "each picture, model and patch (gradients: means over patches); --html writes a page. All\n"
     "print how many patches a map spreads over, the effective number (sum a)^2 / sum a^2, and\n"
     "how alike the maps of two models are. Occlusion: the PNG shows a heat map of each network\n"
-    "on one scale, the CSV has the numbers.\n"
+    "on one scale, the CSV has the numbers; the effective number is the mean over the maps of\n"
+    "the classes, not that of the map of all that is shown.\n"
     "\n"
     "Pictures are taken class by class in turn, or as --by and --samples say, or, for maps,\n"
     "--group: FFT are those that the first two models get wrong and the third right.\n"
@@ -162,13 +163,14 @@ int cmd_explain(int argc, char **argv)
         {"data", 'd', "DATA", "a folder, a CSV, a named data set, or a picture",
          predict_read_source, &r.from},
         {"count", 0, "N", "pictures (8; of occlusion 1000, with ViTs 32)", read_positive, &r.count},
-        {"class", 0, "WHICH", "predicted, label, a number or name (predicted)", cli_read_text,
-         &r.class_text},
-        {"samples", 0, "LIST", "these pictures of the data, from 0 on: 3,7,10-12", cli_read_text,
+        {"class", 0, "WHICH", "predicted or label, else a number or name (predicted)",
+         cli_read_text, &r.class_text},
+        {"samples", 0, "N,N,..", "these pictures of the data, from 0 on: 3,7,10-12", cli_read_text,
          &r.samples},
         {"group", 0, "LETTERS", "only those the models get right (T), wrong (F): FFT",
          cli_read_text, &r.group},
-        {"by", 0, "HOW", "taken by class in turn, or in order (class)", cli_read_text, &r.by},
+        {"by", 0, "HOW", "taken in turn by class or order of the data (class)", cli_read_text,
+         &r.by},
         {"rows", 0, "N", "pictures on the sheet and the page at most (16)", read_positive, &r.rows},
         {"grid", 0, "RxC", "occlusion's cells; they divide the image (6x6; ViTs 7x7)",
          cli_read_text, &r.grid},

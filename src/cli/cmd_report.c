@@ -39,6 +39,8 @@ int cmd_report(int argc, char **argv)
         status = rc < 0 ? cli_fail(&c, &err) : CLI_DONE;
         if (status == CLI_DONE && c.json)
             status = cli_print_json(&c, json_pack("{ss}", "output", output));
+        else if (status == CLI_DONE && !c.quiet)
+            puts(output);
     }
     cli_release(&c);
     return status;

@@ -18,7 +18,16 @@ typedef struct request {
 static const char summary[] =
     "Draws the paper's data model, fits the models, combines them in output and\n"
     "weight space, and measures their accuracy out of distribution beside what\n"
-    "theory predicts. Say one of the paper's examples, or models as for theory.";
+    "theory predicts. Say one of the paper's examples, or models as for theory.\n"
+    "\n"
+    "--fit mean takes the mean of the samples of a class for its weights, population that\n"
+    "of infinitely many, logistic what a logistic regression finds. That has smaller weights\n"
+    "the more features a model has (about 1/n), so that ensembles weigh models with few\n"
+    "features more: theory beside it is of heads of the sizes that were fitted.\n"
+    "\n"
+    "z is (measured - theory)/error. Where runs hardly ever differ, the error counts too\n"
+    "little: if it is below half of what theory itself predicts, at most one environment a\n"
+    "class and run (or one a sample), then z is by that one.";
 
 static const char example[] =
     "  bang simulate --example 1-1 --runs 1000\n"
@@ -96,11 +105,17 @@ static double predicted_error(const request *r, const bang_simulation_result *s,
     return sqrt(fmax(expected * (1 - expected), 1e-12) / (draws * (double)s->runs));
 }
 
+static int is_measured(const request *r, const bang_simulation_result *s, double error,
+                       double expected)
+{
+    return error > predicted_error(r, s, expected) / 2;
+}
+
 static double z_score(const request *r, const bang_simulation_result *s, double measured,
                       double error, double expected)
 {
-    double predicted = predicted_error(r, s, expected);
-    return (measured - expected) / (error > predicted / 2 ? error : predicted);
+    return (measured - expected) /
+           (is_measured(r, s, error, expected) ? error : predicted_error(r, s, expected));
 }
 
 static json_t *z_json(const request *r, const bang_simulation_result *s, const bang_predictions *p)
@@ -134,8 +149,9 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
     return cli_print_json(c, out);
 }
 
-static void print_row(const request *r, const bang_simulation_result *s, const char *name,
-                      double mean, double error, double theory, const double *paper)
+/* 1 where z is not by the error beside it. */
+static int print_row(const request *r, const bang_simulation_result *s, const char *name,
+                     double mean, double error, double theory, const double *paper)
 {
     printf("%-10s %7.2f %%", name, 100 * mean);
     if (isnan(error))
@@ -151,26 +167,35 @@ static void print_row(const request *r, const bang_simulation_result *s, const c
     if (paper)
         printf("      %5.1f %%", 100 * *paper);
     putchar('\n');
+    return !isnan(z) && !is_measured(r, s, error, theory);
 }
 
 static void print_table(const request *r, const bang_simulation_result *s,
                         const bang_predictions *p)
 {
-    printf("%lld run%s, %s\n\n", (long long)s->runs, s->runs == 1 ? "" : "s",
-           r->options.draw == BANG_DRAW_ENVIRONMENT ? "one draw of Q each" : "Q drawn per sample");
+    printf("%lld run%s, %s%s\n\n", (long long)s->runs, s->runs == 1 ? "" : "s",
+           r->options.draw == BANG_DRAW_ENVIRONMENT ? "one draw of Q each" : "Q drawn per sample",
+           r->options.fit == BANG_FIT_LOGISTIC && s->models > 1
+               ? "; theory of heads as large as those of the logistic fit"
+               : "");
     printf("            measured   error      theory      z%s\n", r->paper ? "        paper" : "");
+    int predicted = 0;
     for (int m = 0; m < s->models; m++) {
         char name[24];
         bang_prediction_name(name, sizeof name, p, (size_t)m);
-        print_row(r, s, name, s->mean[m], s->error[m], p->of[m].exact.accuracy,
-                  r->paper ? &r->paper->paper_simulated[m] : NULL);
+        predicted |= print_row(r, s, name, s->mean[m], s->error[m], p->of[m].exact.accuracy,
+                               r->paper ? &r->paper->paper_simulated[m] : NULL);
     }
-    if (s->models < 2)
-        return;
-    print_row(r, s, "WSE", s->wse_mean, s->wse_error, p->of[s->models + 1].exact.accuracy,
-              r->paper ? &r->paper->paper_simulated[2] : NULL);
-    print_row(r, s, "OSE", s->ose_mean, s->ose_error, p->of[s->models].exact.accuracy,
-              r->paper ? &r->paper->paper_simulated[3] : NULL);
+    if (s->models > 1) {
+        predicted |=
+            print_row(r, s, "WSE", s->wse_mean, s->wse_error, p->of[s->models + 1].exact.accuracy,
+                      r->paper ? &r->paper->paper_simulated[2] : NULL);
+        predicted |=
+            print_row(r, s, "OSE", s->ose_mean, s->ose_error, p->of[s->models].exact.accuracy,
+                      r->paper ? &r->paper->paper_simulated[3] : NULL);
+    }
+    if (predicted)
+        puts("z: by the error that theory predicts, where the measured one is below half of it");
 }
 
 static int run_simulation(cli *c, request *r)
@@ -191,8 +216,10 @@ static int run_simulation(cli *c, request *r)
         int rc = bang_simulate(&result, &problem, &r->options, &err);
         cli_bar_finish(&bar);
         r->options.progress = NULL;
-        if (rc == 0 && cli_speaks())
-            rc = bang_predictions_make(&p, &problem, &r->theory, 0, &err);
+        if (rc == 0 && cli_speaks()) {
+            bang_theory_problem fitted = bang_simulation_fitted(&problem, &r->options, &result);
+            rc = bang_predictions_make(&p, &fitted, &r->theory, 0, &err);
+        }
         if (rc < 0) {
             status = cli_fail(c, &err);
         } else if (!cli_speaks()) {
@@ -225,7 +252,7 @@ int cmd_simulate(int argc, char **argv)
         {"train", 0, "N", "training samples per run (20000)", cli_read_whole, &r.options.train},
         {"test", 0, "N", "test samples per run (10000)", cli_read_whole, &r.options.test},
         {"fit", 0, "HOW", "mean, logistic or population (mean)", cli_read_text, &r.fit},
-        {"draw", 0, "HOW", "Q per environment or per sample (environment)", cli_read_text, &r.draw},
+        {"draw", 0, "HOW", "of Q, by environment or sample (environment)", cli_read_text, &r.draw},
         {"dimension", 0, "D", "of the space (K times the number of features)", cli_read_whole,
          &r.options.dimension},
         {"full", 0, NULL, "draw every coordinate of every sample (slow)", cli_read_flag,

@@ -171,10 +171,11 @@ static void add_summary(diagnose_page *p)
     bang_text sentences = {0};
     if (p->r->found && page_labelled(p)) {
         page_verdicts(p);
+        bang_finding_limits(&sentences, p->r->found);
     } else {
         bang_finding_sentences(&sentences, p->r);
-        add_lines(p, sentences.data);
     }
+    add_lines(p, sentences.data);
     if (p->r->found)
         add_facts(p);
     add_notes(p, p->r->notes.data);

@@ -244,6 +244,14 @@ static double gap_of(const diagnose_page *p, size_t i, bang_role role)
     return confidence - page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value;
 }
 
+static double ece_of(const diagnose_page *p, size_t i, bang_role role)
+{
+    const bang_diagnosis *found = p->r->found;
+    if (isnan(page_value(p, i, (bang_quantity)(BANG_Q_ACCURACY + (int)role))->value))
+        return NAN;
+    return i == PAGE_MEAN ? found->ood_ece[role] : found->sets[i].width[role].ece;
+}
+
 /* What calibration does to the gap and the ECE of PM and FM. */
 static void add_before_after(diagnose_page *p)
 {
@@ -264,10 +272,7 @@ static void add_before_after(diagnose_page *p)
             for (int k = 0; k < 2; k++)
                 page_put(p, row, page_percent(gap_of(p, i, roles[k]), PAGE_SIGN));
             for (int k = 0; k < 2; k++)
-                page_put(p, row,
-                         page_percent(i == PAGE_MEAN ? found->ood_ece[roles[k]]
-                                                     : found->sets[i].width[roles[k]].ece,
-                                      0));
+                page_put(p, row, page_percent(ece_of(p, i, roles[k]), 0));
         }
     }
     page_note(p, table, "The gap is mean confidence minus accuracy: positive is over-confident.%s",

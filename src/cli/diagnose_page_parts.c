@@ -43,8 +43,7 @@ const char *page_role_name(bang_role role)
 
 int page_has_role(const diagnose_page *p, size_t i, bang_role role)
 {
-    const bang_set_diagnosis *set = &p->r->found->sets[i];
-    return set->member[role] >= 0 && (role != BANG_AVG || set->has_average);
+    return bang_finding_has_role(p->r->found, &p->r->found->sets[i], role);
 }
 
 json_t *page_string(const char *s)

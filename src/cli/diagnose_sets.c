@@ -13,9 +13,9 @@ enum { COLUMNS = sizeof columns / sizeof *columns, NAME_LEAST = 11, NAME_MOST = 
 /* Where no set has an average, AM would be the OSE once more. */
 static int is_shown(const bang_finding *r, int column)
 {
-    int any = columns[column] != BANG_AVG;
+    int any = 0;
     for (size_t i = 0; i < r->found->set_count; i++)
-        any |= r->found->sets[i].has_average;
+        any |= bang_finding_has_role(r->found, &r->found->sets[i], columns[column]);
     return any;
 }
 
@@ -77,21 +77,8 @@ static const struct {
      {BANG_Q_TF_FT, "and TF+FT", "and TF+FT"}},
 };
 
-/* "real", "may be chance" ...; set is NULL for the mean over the OOD sets. */
-static const char *judge_gain(const bang_finding *r, const bang_set_diagnosis *set,
-                              const bang_estimate *of, bang_quantity q)
-{
-    double p = NAN;
-    if (q == BANG_Q_ALL)
-        return bang_finding_verdict_all(set, of, r->level);
-    if (set && q == BANG_Q_TT_FF)
-        p = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
-    else if (set)
-        p = bang_finding_p(set, q);
-    return bang_finding_verdict(&of[q], p, r->level);
-}
-
-/* "+1.9 [+1.2, +2.6]" each, with a mark where it may be chance. */
+/* "+1.9 [+1.2, +2.6]" each, with a mark where it may be chance; set is NULL for the mean over the
+ * OOD sets. */
 static void print_gains(const bang_finding *r, int table, const bang_set_diagnosis *set,
                         const bang_estimate *of)
 {
@@ -102,7 +89,7 @@ static void print_gains(const bang_finding *r, int table, const bang_set_diagnos
         char points[32], range[64], cell[128];
         if (!is_shown(r, 2) && !gains[table][i].without)
             continue;
-        const char *verdict = judge_gain(r, set, of, gains[table][i].quantity);
+        const char *verdict = bang_finding_verdict_of(set, of, gains[table][i].quantity, r->level);
         snprintf(cell, sizeof cell, "%7s%s%s", bang_finding_in_points(points, e->value),
                  bang_finding_range(range, e), *verdict == 'm' ? " ~" : "");
         used += (size_t)snprintf(line + used, sizeof line - used, "%-*s", i < 2 ? 26 : 0, cell);
@@ -173,6 +160,9 @@ void diagnose_print_sets(const bang_finding *r)
     puts("PM: pre-trained, FM: fine-tuned, AM: their average, OSE: ensemble of their outputs; FFT: "
          "AM\n"
          "is right where PM and FM are wrong; gap: confidence - accuracy");
+    if (d->ood_count > 1)
+        printf("average OOD of %s - the better: of PM and FM the better one set by set\n",
+               is_shown(r, 2) ? "AM" : "OSE");
     if (!r->details)
         puts("--details tells more of each set, --html draws it");
 }

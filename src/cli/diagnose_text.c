@@ -57,11 +57,6 @@ static void print_role(const bang_finding *r, const bang_set_diagnosis *set, ban
            nll, brier);
 }
 
-static int is_shown(const bang_set_diagnosis *set, int role)
-{
-    return set->member[role] >= 0 && (role != BANG_AVG || set->has_average);
-}
-
 static void print_models(const bang_finding *r, const bang_set_diagnosis *set)
 {
     char level[32];
@@ -69,16 +64,16 @@ static void print_models(const bang_finding *r, const bang_set_diagnosis *set)
     printf("\n%-*s  %8s  %14s  %10s  %6s  %6s  %8s  %6s\n", NAME, "per cent", "accuracy",
            r->replicates ? level : "interval", "confidence", "gap", "ECE", "NLL", "Brier");
     for (int role = 0; role < BANG_ROLES; role++)
-        if (is_shown(set, role))
+        if (bang_finding_has_role(r->found, set, (bang_role)role))
             print_role(r, set, (bang_role)role);
 }
 
 /* All there is without labels. */
-static void print_confidence(const bang_set_diagnosis *set)
+static void print_confidence(const bang_diagnosis *found, const bang_set_diagnosis *set)
 {
     printf("\n%-*s  %10s\n", NAME, "per cent", "confidence");
     for (int role = 0; role < BANG_ROLES; role++)
-        if (is_shown(set, role))
+        if (bang_finding_has_role(found, set, (bang_role)role))
             printf("%-*s  %10.1f\n", NAME, bang_finding_role_title((bang_role)role),
                    100 * set->tally->of[set->member[role]].confidence);
 }
@@ -105,6 +100,12 @@ static int is_twice(int q)
            q == BANG_Q_OSE_FINE;
 }
 
+/* Without an average the OSE takes its place, and bears its own name. */
+static bang_role role_in_place(const bang_set_diagnosis *set, bang_role role)
+{
+    return role == BANG_AVG && !set->has_average ? BANG_OSE : role;
+}
+
 /* With McNemar's test: how many samples only the first or only the second of the two gets right. */
 static void print_differences(const bang_finding *r, const bang_set_diagnosis *set)
 {
@@ -115,14 +116,15 @@ static void print_differences(const bang_finding *r, const bang_set_diagnosis *s
         bang_role first, second;
         bang_mcnemar test;
         bang_quantity_roles((bang_quantity)q, &first, &second);
+        first = role_in_place(set, first);
         if (bang_finding_mcnemar(&test, set, (bang_quantity)q) < 0 ||
-            (!set->has_average && is_twice(q)))
+            !bang_finding_has_role(r->found, set, first) ||
+            !bang_finding_has_role(r->found, set, second) || (!set->has_average && is_twice(q)))
             continue;
-        /* without an average the OSE takes its place, and bears its own name */
-        snprintf(title, sizeof title, "%s - %s",
-                 bang_finding_role_title(first == BANG_AVG && !set->has_average ? BANG_OSE : first),
+        snprintf(title, sizeof title, "%s - %s", bang_finding_role_title(first),
                  bang_finding_role_title(second));
-        print_estimate(title, &set->of[q], bang_finding_verdict(&set->of[q], test.p, r->level), 13);
+        print_estimate(title, &set->of[q],
+                       bang_finding_verdict_of(set, set->of, (bang_quantity)q, r->level), 13);
         printf("  %8zu  %8zu  ", test.b, test.c);
         print_p(test.p);
     }
@@ -146,22 +148,23 @@ static void print_groups(const bang_set_diagnosis *set)
     }
 }
 
-/* The first part is FFT against TTF, of which there is an exact test, too. */
 static void print_contributions(const bang_finding *r, const bang_set_diagnosis *set)
 {
-    const char *avg = set->has_average ? "AM" : "OSE";
-    double sign_test = bang_mcnemar_test(set->groups[BANG_FFT], set->groups[BANG_TTF]).p;
     char all[64];
+    snprintf(all, sizeof all, "all, %s - the better one", set->has_average ? "AM" : "OSE");
+    const struct {
+        const char *title;
+        bang_quantity quantity;
+    } parts[] = {{"TT+FF, both right or wrong", BANG_Q_TT_FF},
+                 {"TF+FT, one of them right", BANG_Q_TF_FT},
+                 {all, BANG_Q_ALL}};
     puts("\nWhere the improvement comes from, in points (ImproveContri)");
-    print_estimate("TT+FF, both right or wrong", &set->of[BANG_Q_TT_FF],
-                   bang_finding_verdict(&set->of[BANG_Q_TT_FF], sign_test, r->level), 0);
-    putchar('\n');
-    print_estimate("TF+FT, one of them right", &set->of[BANG_Q_TF_FT],
-                   bang_finding_verdict(&set->of[BANG_Q_TF_FT], NAN, r->level), 0);
-    putchar('\n');
-    snprintf(all, sizeof all, "all, %s - the better one", avg);
-    print_estimate(all, &set->of[BANG_Q_ALL], bang_finding_verdict_all(set, set->of, r->level), 0);
-    putchar('\n');
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bang_quantity q = parts[i].quantity;
+        print_estimate(parts[i].title, &set->of[q],
+                       bang_finding_verdict_of(set, set->of, q, r->level), 0);
+        putchar('\n');
+    }
     const struct {
         const char *title;
         bang_quantity quantity;
@@ -320,7 +323,7 @@ static void print_set(const bang_finding *r, size_t index)
     const bang_set_diagnosis *set = &r->found->sets[index];
     print_title(r, index);
     if (!set->tally->labelled)
-        print_confidence(set);
+        print_confidence(r->found, set);
     else {
         print_models(r, set);
         print_differences(r, set);

@@ -93,8 +93,8 @@ static void set_weights(bang_theory_problem *problem, const cli_models *m, cli *
         cli_problem(c, "--weights: names %zu weights for %zu models: write one per model",
                     m->weight_count, m->model_count);
     if (m->has_alpha && m->model_count != 2)
-        cli_problem(c, "--alpha: needs exactly two models, there are %zu: use --weights",
-                    m->model_count);
+        cli_problem(c, "--alpha: needs exactly two models, there are %zu: %s", m->model_count,
+                    m->model_count > 2 ? "use --weights" : "leave it out");
     if (m->has_scale && m->model_count != 2)
         cli_problem(c, "--scale: needs exactly two models, there are %zu: leave it out",
                     m->model_count);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lines.h"
 
@@ -62,6 +63,14 @@ static void split_classes(cli *c, prompts *p, const char *path)
 
 void prompts_read(cli *c, prompts *out, const char *classes, const char *templates)
 {
+    struct stat info;
+    if (stat(classes, &info) == 0 && S_ISDIR(info.st_mode)) {
+        cli_problem(c,
+                    "--classes %.200s: is a folder: write its classes into a file with bang data "
+                    "classes, and name that",
+                    classes);
+        return;
+    }
     out->classes = lines_read(c, "classes", classes, &out->class_text, &out->class_count);
     if (out->classes)
         split_classes(c, out, classes);

@@ -188,6 +188,10 @@ int run_sweep(cli *c, const sweep *s, const cli_models *models, const bang_theor
     size_t count = (size_t)floor((s->to - s->from) / s->step + 1e-9) + 1;
     if (is_whole(s) && (s->from != round(s->from) || s->step != round(s->step)))
         cli_problem(c, "--sweep %s: %s counts things: use whole numbers", s->text, s->name);
+    int is_of_two = strcmp(s->name, "alpha") == 0 || strcmp(s->name, "scale") == 0;
+    if (is_of_two && models->model_count != 2)
+        cli_problem(c, "--sweep %s: needs exactly two models, there are %zu", s->text,
+                    models->model_count);
     for (size_t i = 0; i < count && c->problems.size == 0; i++) {
         sweep_point point;
         bang_theory_problem problem;

@@ -53,6 +53,12 @@ static void print_pictures(const vit_job *j)
     putchar('\n');
 }
 
+/* Four digits, and above them whole numbers. */
+static int speed_decimals(double speed)
+{
+    return speed >= 1000 ? 0 : speed >= 100 ? 1 : speed >= 10 ? 2 : 3;
+}
+
 static void print_outcome(const vit_job *j)
 {
     const train_request *r = j->r;
@@ -63,8 +69,9 @@ static void print_outcome(const vit_job *j)
     if (o->resumed_from)
         printf("resumed    after step %llu\n", (unsigned long long)o->resumed_from);
     if (j->seconds > 0 && j->pictures > 0)
-        printf("speed      %.4g images/s, %s%d thread%s, pieces of %zu, %s%s\n",
-               j->pictures / j->seconds, ranks, o->threads, o->threads == 1 ? "" : "s", o->piece,
+        printf("speed      %.*f images/s, %s%d thread%s, pieces of %zu, %s%s\n",
+               speed_decimals(j->pictures / j->seconds), j->pictures / j->seconds, ranks,
+               o->threads, o->threads == 1 ? "" : "s", o->piece,
                bytes_text(memory, (double)o->bytes), *ranks ? " each" : "");
     if (o->bad || o->validation_bad)
         printf("left out   %zu picture%s that cannot be read, %zu of the validation data\n", o->bad,

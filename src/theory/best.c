@@ -252,6 +252,10 @@ int bang_theory_find_best(bang_theory_best *out, const bang_theory_problem *prob
                               .wse_exact = NAN,
                               .ose_gaussian = NAN};
     int rc = bang_theory_check(problem, err);
+    for (int m = 0; m < problem->models && rc == 0; m++)
+        if (problem->heads[m] != 1)
+            rc = bang_fail(err, BANG_EUSAGE, "head %g of model %d: the best weights are those of 1",
+                           problem->heads[m], m + 1);
     if (rc == 0 && problem->models >= 2) {
         bang_theory_problem copy = *problem; /* shares the patterns */
         best_output_weights(copy.weights, problem);

@@ -12,7 +12,7 @@ void bang_theory_problem_init(bang_theory_problem *problem, int64_t classes, dou
 {
     *problem = (bang_theory_problem){.classes = classes, .shift = shift};
     for (int m = 0; m < BANG_THEORY_MAX_MODELS; m++)
-        problem->weights[m] = problem->scales[m] = 1;
+        problem->weights[m] = problem->scales[m] = problem->heads[m] = 1;
 }
 
 void bang_theory_problem_release(bang_theory_problem *problem)
@@ -159,6 +159,9 @@ int bang_theory_check(const bang_theory_problem *problem, bang_error *err)
         if (!(scale == 0 || (scale >= 1e-6 && scale <= 1e6)))
             bang_text_add(&wrong, "; scale %g of model %d: its size must be 0 or 1e-6 to 1e6",
                           problem->scales[m], m + 1);
+        if (!(problem->heads[m] >= 1e-9 && problem->heads[m] <= 1e9))
+            bang_text_add(&wrong, "; head %g of model %d: must be 1e-9 to 1e9", problem->heads[m],
+                          m + 1);
     }
     return bang_text_fail(&wrong, err);
 }

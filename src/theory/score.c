@@ -129,26 +129,33 @@ int bang_theory_score_ose(bang_theory_score *out, const bang_theory_problem *pro
 {
     double factor[BANG_THEORY_MAX_MODELS];
     for (int m = 0; m < problem->models; m++)
-        factor[m] = problem->weights[m] * problem->scales[m] * problem->scales[m];
+        factor[m] =
+            problem->weights[m] * problem->heads[m] * problem->scales[m] * problem->scales[m];
     centre_factors(factor, problem->models);
     return build_outputs(out, problem, factor, err);
 }
 
-/* c_A = (sum_{m in A} b_m)^2 with b_m = beta_m lambda_m, tau = sigma b'Nb. */
+/* c_A = (sum_{m in A} a_m) (sum_{m in A} b_m) with b_m = beta_m lambda_m of the featurizers and
+ * a_m = s_m b_m of the heads, tau^2 = sigma^2 (a'Na) (b'Nb). */
 int bang_theory_score_wse(bang_theory_score *out, const bang_theory_problem *problem,
                           bang_error *err)
 {
-    double factor[BANG_THEORY_MAX_MODELS];
-    for (int m = 0; m < problem->models; m++)
-        factor[m] = problem->weights[m] * problem->scales[m];
-    centre_factors(factor, problem->models);
-    double noise = problem->sigma * shared_form(problem, factor, 1);
+    double head[BANG_THEORY_MAX_MODELS], phi[BANG_THEORY_MAX_MODELS];
+    for (int m = 0; m < problem->models; m++) {
+        phi[m] = problem->weights[m] * problem->scales[m];
+        head[m] = problem->heads[m] * phi[m];
+    }
+    centre_factors(phi, problem->models);
+    centre_factors(head, problem->models);
+    double noise =
+        problem->sigma * sqrt(shared_form(problem, head, 1) * shared_form(problem, phi, 1));
     double *coefficients = calloc(problem->pattern_count + 1, sizeof *coefficients);
     if (!coefficients)
         return bang_fail_memory(err);
     for (size_t i = 0; i < problem->pattern_count; i++) {
-        double sum = pattern_sum(&problem->patterns[i], factor, problem->models);
-        coefficients[i] = sum * sum;
+        const bang_theory_pattern *pattern = &problem->patterns[i];
+        coefficients[i] = pattern_sum(pattern, head, problem->models) *
+                          pattern_sum(pattern, phi, problem->models);
     }
     int rc = build(out, problem, coefficients, noise, err);
     free(coefficients);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bang/base/agree.h"
 #include "bang/base/digest.h"
@@ -12,7 +13,8 @@
 typedef struct simulation {
     const simulation_plan *plan;
     simulation_scratch *scratch; /* (workers) */
-    double *accuracy;            /* (runs, scores) */
+    size_t columns;              /* scores, and one for each model's head */
+    double *accuracy;            /* (runs, columns) */
     size_t first, count;         /* the runs of this rank */
     atomic_uint_fast64_t done;
 } simulation;
@@ -23,8 +25,10 @@ static int run_one(void *context, size_t index, int worker, bang_error *err)
     size_t run = all->first + index;
     const simulation_plan *plan = all->plan;
     simulation_scratch *scratch = &all->scratch[worker];
-    double *accuracy = all->accuracy + run * plan->scores;
+    double *accuracy = all->accuracy + run * all->columns;
     int rc = bang_simulation_fit_heads(plan, scratch, run, err);
+    if (rc == 0)
+        memcpy(accuracy + plan->scores, scratch->sizes, plan->models * sizeof *accuracy);
     if (rc == 0 && !plan->options->full)
         rc = bang_simulation_project(plan, scratch, err);
     if (rc == 0)
@@ -38,36 +42,74 @@ static int run_one(void *context, size_t index, int worker, bang_error *err)
     return 0;
 }
 
-/* Mean and standard error of column i of accuracy (runs, scores), in the order
- * of the runs, so that they do not depend on the threads. */
-static void summarise(double *mean, double *error, const double *accuracy, size_t runs,
-                      size_t scores, size_t i)
+/* Mean and standard error of column i of accuracy, in the order of the runs, so that they do not
+ * depend on the threads. */
+static void summarise(double *mean, double *error, const simulation *all, size_t i)
 {
+    size_t runs = (size_t)all->plan->options->runs, columns = all->columns;
+    const double *column = all->accuracy + i;
     double sum = 0, squares = 0;
     for (size_t r = 0; r < runs; r++)
-        sum += accuracy[r * scores + i];
+        sum += column[r * columns];
     *mean = sum / (double)runs;
     for (size_t r = 0; r < runs; r++)
-        squares += (accuracy[r * scores + i] - *mean) * (accuracy[r * scores + i] - *mean);
+        squares += (column[r * columns] - *mean) * (column[r * columns] - *mean);
     *error = runs > 1 ? sqrt(squares / (double)(runs - 1) / (double)runs) : NAN;
+}
+
+/* Of models with equally many features the mean of their heads: a difference that is chance would
+ * decide what theory takes for a tie. */
+static void share_heads(double *heads, const bang_theory_problem *problem)
+{
+    double own[BANG_THEORY_MAX_MODELS];
+    memcpy(own, heads, sizeof own);
+    for (int m = 0; m < problem->models; m++) {
+        double sum = 0;
+        int count = 0;
+        for (int other = 0; other < problem->models; other++)
+            if (bang_theory_shared(problem, other, other) == bang_theory_shared(problem, m, m)) {
+                sum += own[other];
+                count++;
+            }
+        heads[m] = sum / count;
+    }
 }
 
 static void fill_result(bang_simulation_result *out, const simulation *all)
 {
-    size_t runs = (size_t)all->plan->options->runs, scores = all->plan->scores;
     size_t models = all->plan->models;
-    *out = (bang_simulation_result){.runs = (int64_t)runs,
+    double unused;
+    *out = (bang_simulation_result){.runs = all->plan->options->runs,
                                     .models = (int)models,
                                     .ose_mean = NAN,
                                     .ose_error = NAN,
                                     .wse_mean = NAN,
                                     .wse_error = NAN};
-    for (size_t m = 0; m < models; m++)
-        summarise(&out->mean[m], &out->error[m], all->accuracy, runs, scores, m);
+    for (size_t m = 0; m < models; m++) {
+        summarise(&out->mean[m], &out->error[m], all, m);
+        summarise(&out->heads[m], &unused, all, all->plan->scores + m);
+    }
+    share_heads(out->heads, all->plan->problem);
     if (models == 1)
         return;
-    summarise(&out->ose_mean, &out->ose_error, all->accuracy, runs, scores, models);
-    summarise(&out->wse_mean, &out->wse_error, all->accuracy, runs, scores, models + 1);
+    summarise(&out->ose_mean, &out->ose_error, all, models);
+    summarise(&out->wse_mean, &out->wse_error, all, models + 1);
+}
+
+bang_theory_problem bang_simulation_fitted(const bang_theory_problem *problem,
+                                           const bang_simulation_options *options,
+                                           const bang_simulation_result *result)
+{
+    bang_theory_problem out = *problem;
+    double largest = 0;
+    for (int m = 0; m < problem->models; m++)
+        largest = fmax(largest, result->heads[m]);
+    for (int m = 0; m < problem->models && options->fit == BANG_FIT_LOGISTIC; m++) {
+        double head = result->heads[m] / largest;
+        /* heads that noise has drowned, or of no features, tell nothing */
+        out.heads[m] = head >= 1e-9 && head <= 1e9 ? head : 1;
+    }
+    return out;
 }
 
 static int add_digest(json_t *about, const char *key, const void *data, size_t size,
@@ -123,7 +165,8 @@ int bang_simulate(bang_simulation_result *out, const bang_theory_problem *proble
         rc = bang_simulation_size(&workers, &plan, err);
     if (rc < 0 || options->runs < 1 || workers < 1)
         goto done;
-    all.accuracy = calloc((size_t)options->runs * plan.scores, sizeof *all.accuracy);
+    all.columns = plan.scores + plan.models;
+    all.accuracy = calloc((size_t)options->runs * all.columns, sizeof *all.accuracy);
     all.scratch = calloc((size_t)workers, sizeof *all.scratch);
     if (!all.accuracy || !all.scratch) {
         rc = bang_fail_memory(err);
@@ -137,7 +180,7 @@ int bang_simulate(bang_simulation_result *out, const bang_theory_problem *proble
     if (rc == 0)
         rc = bang_parallel_for(all.count, workers, run_one, &all, options->cancel, err);
     if (rc == 0)
-        rc = bang_ranks_gather(options->ranks, all.accuracy, plan.scores * sizeof *all.accuracy,
+        rc = bang_ranks_gather(options->ranks, all.accuracy, all.columns * sizeof *all.accuracy,
                                (size_t)options->runs, err);
     if (rc == 0)
         fill_result(out, &all);

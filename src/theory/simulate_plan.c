@@ -165,6 +165,7 @@ static void take_all(simulation_scratch *s, taker *t, const simulation_plan *pla
     double L = (double)plan->logits, F = (double)plan->features, d = (double)plan->dimension;
     double n = (double)options->train;
     s->heads = take(t, H * K * d, sizeof *s->heads);
+    s->sizes = take(t, M, sizeof *s->sizes);
     s->noise = take(t, d, sizeof *s->noise);
     s->counts = take(t, K, sizeof *s->counts);
     s->shown = take(t, K * F, sizeof *s->shown);
@@ -208,7 +209,7 @@ int bang_simulation_size(int *workers, const simulation_plan *plan, bang_error *
     simulation_scratch none;
     taker count = {0};
     take_all(&none, &count, plan);
-    double results = (double)options->runs * (double)plan->scores * sizeof(double);
+    double results = (double)options->runs * (double)(plan->scores + plan->models) * sizeof(double);
     double draws = most_draws(plan), room = (MEMORY_LIMIT - results) / count.bytes;
     if (count.bytes + results > MEMORY_LIMIT || draws > DRAW_LIMIT)
         return bang_fail(err, BANG_EUSAGE,

@@ -55,6 +55,7 @@ typedef struct simulation_plan {
 /* Arrays that a run does not need stay NULL. */
 typedef struct simulation_scratch {
     double *heads;     /* (H, K, d) */
+    double *sizes;     /* (M): mean of <w_m(k), mu_f(k)> over classes and the model's features */
     double *noise;     /* (d): the noise of one feature or pattern */
     int64_t *counts;   /* (K): samples per class */
     uint32_t *shown;   /* (K, F): the class that feature f shows under label y */

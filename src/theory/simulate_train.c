@@ -146,6 +146,24 @@ static int fit_logistic(const simulation_plan *plan, simulation_scratch *scratch
     return 0;
 }
 
+static void measure_heads(double *sizes, const simulation_plan *plan, const double *heads)
+{
+    size_t d = plan->dimension, K = plan->classes;
+    for (size_t m = 0; m < plan->models; m++) {
+        double sum = 0;
+        size_t count = 0;
+        for (size_t a = 0; a < plan->pattern_count; a++) {
+            const simulation_pattern *pattern = &plan->patterns[a];
+            if (plan->member[a * plan->models + m] == 0)
+                continue;
+            for (size_t f = pattern->first; f < pattern->first + pattern->count; f++, count++)
+                for (size_t k = 0; k < K; k++)
+                    sum += heads[(m * K + k) * d + f * K + k];
+        }
+        sizes[m] = count ? sum / (double)count / (double)K : 0;
+    }
+}
+
 /* From the w_m to the heads of all blocks: lambda_m w_m, and their weighted sum
  * for the weight-space ensemble. */
 static void finish_heads(const simulation_plan *plan, double *heads)
@@ -177,7 +195,9 @@ int bang_simulation_fit_heads(const simulation_plan *plan, simulation_scratch *s
     else
         for (size_t k = 0; k < plan->classes; k++)
             add_means(plan, scratch->heads, k);
-    if (rc == 0)
+    if (rc == 0) {
+        measure_heads(scratch->sizes, plan, scratch->heads);
         finish_heads(plan, scratch->heads);
+    }
     return rc;
 }

@@ -79,6 +79,19 @@ checkpoint same out.safetensors again.safetensors && echo "labels do not matter"
 mkdir bare bare_id && cp far/images.npy bare && cp id/images.npy bare_id
 bang average a.safetensors b.safetensors --balance confidence --id id --unlabelled bare -q -o again.safetensors
 checkpoint same out.safetensors again.safetensors && echo "nor need there be any"
+# without an ID set the weights are the same, and no accuracy is shown
+for how in 'confidence --unlabelled strange' 'confidence --unlabelled bare' \
+    'layer-confidence --unlabelled more --unlabelled far'; do
+    # shellcheck disable=SC2086
+    bang average a.safetensors b.safetensors --balance $how --id id -q -o out.safetensors
+    # shellcheck disable=SC2086
+    bang average a.safetensors b.safetensors --balance $how -o again.safetensors --json |
+        pick '["warnings"]' '["balance"]["accuracy"]' '["balance"]["inputs"]' '["balance"]["id_inputs"]'
+    checkpoint same out.safetensors again.safetensors && echo "no ID set needed"
+done
+run average a.safetensors b.safetensors --balance confidence --unlabelled strange -o out.safetensors
+run average a.safetensors b.safetensors --balance layer-confidence --unlabelled far --count 9 -n -o none.safetensors |
+    sed '/^blocks/d'
 bang average a.safetensors b.safetensors --balance confidence --id bare_id -o again.safetensors --json |
     pick '["warnings"]' '["balance"]["accuracy"]'
 # rules go before what was found
@@ -214,6 +227,8 @@ mkdir wide && $python -c 'import numpy
 numpy.save("wide/images.npy", numpy.zeros((5, 7, 7), "u1"))
 numpy.save("wide/labels.npy", numpy.arange(5) % 2)'
 run average m.safetensors n.safetensors --balance confidence --id wide -o out.safetensors
+run average m.safetensors n.safetensors --balance confidence --unlabelled wide --unlabelled photos -o out.safetensors
+run average a.safetensors b.safetensors --balance confidence --unlabelled no/where --unlabelled no/thing -o out.safetensors
 run average m.safetensors n.safetensors --balance confidence --id id --unlabelled wide --unlabelled photos -o out.safetensors
 run average a.safetensors b.safetensors --balance confidence --id id -o missing/out.safetensors
 run average m.safetensors n.safetensors --balance confidence --id wide --unlabelled no/where --unlabelled photos \

@@ -9,6 +9,7 @@ run simulate --example 2-2 --runs 20 --seed 5
 run simulate -K 4 -p 0.8 --model 2,3 --model 1,4 --model 2,2 --runs 20 --train 500 --test 500 --sigma 0.1
 run simulate -p 0.9 --model 2,3 --runs 1 --fit population --draw sample --sigma 0
 run simulate -p 0.9 --model 2,3 --model 2,3 --runs 5 --train 300 --test 300 --fit logistic
+run simulate -K 4 -p 0.9 --runs 60 --train 150 --test 50 --fit logistic --model v0,s0,2,3 --model v0,s4,3 --model s4,v0
 run simulate -p 0.9 --model 1,1 --model 1,1 --runs 5 --train 100 --test 100 --full --dimension 20
 # refused
 run simulate

@@ -39,3 +39,5 @@ run theory -p 0.9 --model 2,3 -o out.svg
 # everything wrong is said at once
 run theory -p 2 -K 0 --sigma nan --model x --model 1,2,3 --alpha q
 ls
+run theory -p .5 --model 1,1 --sweep alpha=0:1:.5
+run theory -p .5 --model 1,1 --model 1,1 --model 1,1 --sweep scale=0:1:.5

@@ -92,3 +92,4 @@ run zeroshot --model nowhere --classes none --templates none --vocab none -o x.s
 clip small.safetensors text_width=64 vocabulary=700
 run zeroshot --model small.safetensors --classes empty --vocab merges.txt -o x.safetensors
 ls x* 2>/dev/null
+mkdir -p folder && run zeroshot --model clip.safetensors --classes folder --vocab merges.txt -o none.safetensors

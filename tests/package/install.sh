@@ -16,7 +16,8 @@ fail() {
     failed=1
 }
 usr="$work/a tree" # a prefix may hold a blank
-cmake --install "$build" --prefix "$usr" >"$work/log" || { cat "$work/log"; exit 1; }
+mkdir -p "$usr/lib" "$usr/share/man" # empty ones that are not ours
+tools/install-tree install "$build" "$work/installed" "$usr" >"$work/log" || { cat "$work/log"; exit 1; }
 pc=$(find "$usr" -name bang.pc)
 lib=$(dirname "$(dirname "$pc")")
 [ "$("$usr/bin/bang" --version)" = "$("$build/bang" --version)" ] || fail "the command does not run"
@@ -54,6 +55,12 @@ ${CC:-gcc} $flags examples/average_and_ask.c $(pkg-config --cflags bang) \
     -Wl,-Bstatic -lbang -Wl,-Bdynamic $(pkg-config --libs --static bang | sed 's/-lbang //') \
     -L"$work/usr/${lib#"$usr"/}" -o "$work/static" && try "$work/static" static
 readelf -d "$work/static" | grep -q 'NEEDED.*libbang[.]so' && fail "static: it is not"
+# glibc warns that some of its functions load libraries all the same
+# shellcheck disable=SC2046,SC2086
+${CC:-gcc} $flags -static examples/average_and_ask.c $(pkg-config --static --cflags --libs bang) \
+    -o "$work/alone" 2>"$work/log" || fail "alone: $(cat "$work/log")"
+try "$work/alone" alone
+readelf -d "$work/alone" | grep -q NEEDED && fail "alone: it is not"
 { cmake -S examples -B "$work/cmake" -DCMAKE_PREFIX_PATH="$usr" &&
     cmake --build "$work/cmake"; } >"$work/log" 2>&1 || fail "cmake: $(cat "$work/log")"
 try "$work/cmake/average_and_ask" cmake
@@ -124,6 +131,36 @@ offers ties bang average -m t
 offers generating-function bang theory --method g
 offers shift bang data make s
 offers ensemble-size bang reproduce theory ens
+offers all bang reproduce al
+offers fashion-mnist bang data get f
+offers hirescam bang explain h
+offers sgd bang train --optimizer = s
+offers sgd bang train --optimizer =
+offers clip-open_clip bang convert --to clip-o
+offers probabilities bang predict --ensemble p
+offers hf bang predict --crop h
+offers skip bang predict --on-bad-image s
+offers test bang data make shift --split t
+offers change bang diff --sort c
+offers order bang explain gradcam --by o
+offers outputs bang diagnose --label-numbers o
+offers FFT bang diagnose --list FF
+offers all bang diagnose --list a
+offers rotate bang train --augment r
+offers sample bang simulate --draw s
+offers multicolor bang train --data m
+offers some.npy bang train --data so
+offers bf16 bang average --dtype b
+offers exact bang train --gelu ''
+# what stands for a number or a file has no words of its description
+offers_only() {
+    wanted=$1
+    shift
+    told=$(cd "$work" && bash --norc complete.bash "$usr/share/bash-completion/completions/bang" "$@")
+    [ "$told" = "$wanted" ] || fail "bash offers $told after $*"
+}
+offers_only '' bang train --steps x
+offers_only some.npy bang theory --output so
 # zsh's own parts, the matching of words and the menu, are left out.
 cat >"$work/complete.zsh" <<'C'
 completion=$1
@@ -131,6 +168,7 @@ shift
 words=("$@") CURRENT=$#
 _describe() { print -rl -- "${(P@)@[-1]}" }
 _files() { print FILES }
+compset() { :; }
 source $completion
 C
 zsh_offers() {
@@ -150,7 +188,25 @@ if command -v zsh >/dev/null; then
     zsh_offers '^ties$' bang average -m t
     zsh_offers '^shift$' bang data make s
     zsh_offers '^ensemble-size$' bang reproduce theory ens
+    zsh_offers '^all$' bang reproduce al
+    zsh_offers '^hirescam:each patch' bang explain h
+    zsh_offers '^sgd$' bang train --optimizer=s
+    zsh_offers '^skip$' bang predict --on-bad-image s
+    zsh_offers '^multicolor$' bang train --data m
+    zsh_offers FILES bang train --data m
 else
     fail "zsh is not installed"
 fi
+
+# Gone, twice installed as it is, but for what was there or came since.
+tools/install-tree install "$build" "$work/installed" "$usr" >"$work/log" || fail "$(cat "$work/log")"
+: >"$usr/share/bang.txt"
+tools/install-tree uninstall "$work/installed" >"$work/log" || fail "$(cat "$work/log")"
+left=$(cd "$usr" && find . -mindepth 1 | sort | tr '\n' ' ')
+[ "$left" = './lib ./share ./share/bang.txt ./share/man ' ] || fail "uninstall leaves $left"
+DESTDIR="$work/stage" tools/install-tree install "$build" "$work/staged" /opt/bang >"$work/log" ||
+    fail "$(cat "$work/log")"
+[ -f "$work/stage/opt/bang/bin/bang" ] || fail "DESTDIR: nothing is there"
+DESTDIR="$work/stage" tools/install-tree uninstall "$work/staged" >"$work/log" || fail "$(cat "$work/log")"
+[ "$(find "$work/stage" | sort | tail -n 1)" = "$work/stage/opt/bang" ] || fail "DESTDIR: something is left"
 exit $failed

@@ -98,9 +98,14 @@ double bang_finding_class_accuracy(const bang_set_diagnosis *set, size_t label, 
 const char *bang_finding_ood_average(const bang_diagnosis *found);
 /* "1.524", or "0.0001643" where that needs more digits. */
 const char *bang_finding_temperature(char out[32], double temperature);
+/* Whether the numbers of a role mean something on a set: it was scored, AM is not the OSE once
+ * more, and no temperature that it needs is at a limit, where confidence is that of the limit. */
+int bang_finding_has_role(const bang_diagnosis *found, const bang_set_diagnosis *set,
+                          bang_role role);
 /* The first set that has averages at alphas, or NULL. */
 const bang_set_diagnosis *bang_finding_with_averages(const bang_diagnosis *found);
-/* Of McNemar's exact test; NaN where there is none. */
+/* Of McNemar's exact test: of two accuracies, or of the average and the better model within TT+FF
+ * or TF+FT; NaN where there is none. */
 double bang_finding_p(const bang_set_diagnosis *set, bang_quantity difference);
 /* The interval excludes 0, and p, unless it is NaN, is at most 1 - level: of few samples the
  * interval alone is too sure. */
@@ -112,9 +117,11 @@ const char *bang_finding_verdict(const bang_estimate *difference, double p, doub
  * is biased downwards: of two equal models the better is the one with more luck. set is NULL for
  * the mean over the OOD sets, of are the estimates. */
 int bang_finding_beats_both(const bang_set_diagnosis *set, const bang_estimate *of, double level);
-/* What is said of the improvement over the better one, by the same rule. */
-const char *bang_finding_verdict_all(const bang_set_diagnosis *set, const bang_estimate *of,
-                                     double level);
+/* What is said of a difference, or of a part of the improvement: interval and test. The improvement
+ * over the better one is judged by the rule above, and so is, in the mean over sets, what of it is
+ * lost where one model is right: that is biased as well, and has no test. */
+const char *bang_finding_verdict_of(const bang_set_diagnosis *set, const bang_estimate *of,
+                                    bang_quantity q, double level);
 /* 1: confidence lies above the interval of accuracy, -1: below, 0: within, or no interval. */
 int bang_finding_confidence_side(double confidence, const bang_estimate *accuracy);
 /* Over-confidence of less than this is called small. */
@@ -138,5 +145,8 @@ int bang_finding_advised(const bang_diagnosis *found);
 /* Adds the closing sentences, one a line, computed from the numbers: what helps, whether it is
  * real, what may be tried. For text and page alike. */
 void bang_finding_sentences(bang_text *out, const bang_finding *r);
+/* Of these the ones that say why nothing is told of calibrated outputs: a line for each
+ * temperature at a limit. */
+void bang_finding_limits(bang_text *out, const bang_diagnosis *found);
 
 #endif

@@ -60,11 +60,20 @@ typedef struct bang_simulation_result {
     double mean[BANG_THEORY_MAX_MODELS], error[BANG_THEORY_MAX_MODELS];
     double ose_mean, ose_error;
     double wse_mean, wse_error;
+    /* The mean over runs, classes and features of <w_m(k), mu_f(k)>; models with equally many
+     * features have one, since they differ by the noise of training alone. Of means it is 1. */
+    double heads[BANG_THEORY_MAX_MODELS];
 } bang_simulation_result;
 
 /* Checks problem and options and lists all that is wrong in one message. */
 int bang_simulation_check(const bang_theory_problem *problem,
                           const bang_simulation_options *options, bang_error *err);
+
+/* The problem of which theory predicts what was simulated: its heads are those of the logistic
+ * fit, up to a factor that all of them share. Borrows the problem's patterns. */
+bang_theory_problem bang_simulation_fitted(const bang_theory_problem *problem,
+                                           const bang_simulation_options *options,
+                                           const bang_simulation_result *result);
 
 /* Checks first. */
 int bang_simulate(bang_simulation_result *out, const bang_theory_problem *problem,

@@ -66,6 +66,8 @@ typedef struct bang_theory_problem {
     int models;
     double weights[BANG_THEORY_MAX_MODELS]; /* of outputs (OSE), of heads and featurizers (WSE) */
     double scales[BANG_THEORY_MAX_MODELS];  /* lambda_m: model m is (lambda w, lambda Phi) */
+    double heads[BANG_THEORY_MAX_MODELS];   /* s_m: of these w is s_m times the sum of the means;
+                                             * the paper's is 1 */
     size_t pattern_count;
     bang_theory_pattern *patterns; /* (pattern_count) */
     struct bang_theory_sets *sets; /* what was said as index sets, until patterns follow */
@@ -96,7 +98,8 @@ int64_t bang_theory_shared(const bang_theory_problem *problem, int a, int b);
  *     sum_m beta_m w_m' x Phi_m,
  * and of the weight-space ensemble
  *     (sum_m beta_m w_m)' x (sum_m beta_m Phi_m);
- * the caller releases them. */
+ * the caller releases them. Cross-entropy is least at w_m proportional to 1/n_m of n_m features,
+ * which makes other ensembles of models with different n_m: heads. */
 int bang_theory_score_single(bang_theory_score *out, const bang_theory_problem *problem, int m,
                              bang_error *err);
 int bang_theory_score_ose(bang_theory_score *out, const bang_theory_problem *problem,
@@ -185,6 +188,7 @@ typedef struct bang_theory_best {
     double ose_gaussian;
 } bang_theory_best;
 
+/* BANG_EUSAGE where heads are not 1. */
 int bang_theory_find_best(bang_theory_best *out, const bang_theory_problem *problem,
                           const bang_theory_options *options, bang_error *err);
 
