@@ -61,8 +61,9 @@ int train_vit(cli *c, train_request *r);
 /* What is known about a state before the training: notes for a person. */
 void train_state_notes(const cli *c, const train_request *r);
 /* What a training writes: output, state and log; NULL: not held. */
+enum { TRAIN_LOCKS = 3 };
 typedef struct train_locks {
-    bang_lock *of[3];
+    bang_lock *of[TRAIN_LOCKS];
 } train_locks;
 
 /* Two trainings that write one of these would mix, or one would be lost: the second is refused. The

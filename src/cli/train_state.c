@@ -10,13 +10,13 @@
 
 int train_hold(train_locks *out, const cli *c, const train_request *r, bang_error *err)
 {
-    const char *const paths[] = {r->output, r->state, r->log};
+    const char *const paths[TRAIN_LOCKS] = {r->output, r->state, r->log};
     struct stat info;
     int rc = 0;
     *out = (train_locks){0};
     if (bang_ranks_rank(c->ranks) > 0) /* the first alone writes */
         return 0;
-    for (size_t i = 0; rc == 0 && i < sizeof paths / sizeof *paths; i++)
+    for (size_t i = 0; rc == 0 && i < TRAIN_LOCKS; i++)
         /* what is no regular file (a pipe, a terminal) may well be shared */
         if (paths[i] && (stat(paths[i], &info) < 0 || S_ISREG(info.st_mode)))
             rc = cli_hold(&out->of[i], paths[i], err);
@@ -25,7 +25,7 @@ int train_hold(train_locks *out, const cli *c, const train_request *r, bang_erro
 
 void train_let_go(train_locks *locks)
 {
-    for (size_t i = 0; i < sizeof locks->of / sizeof *locks->of; i++)
+    for (size_t i = 0; i < TRAIN_LOCKS; i++)
         bang_lock_give(locks->of[i]);
 }
 
