@@ -68,7 +68,7 @@ static int add_shards(bang_output_old *old, const bang_output *output, const cha
     json_t *root = NULL, *value;
     bang_error none = {0};
     if (bang_file_read(&text, &size, index, &none) == 0)
-        (void)bang_json_parse(&root, text, size, &none);
+        (void)bang_json_parse_foreign(&root, text, size, &none);
     int code = none.code == BANG_EMEMORY ? bang_fail_memory(err) : 0;
     json_object_foreach(json_object_get(root, "weight_map"), name, value)
     {

@@ -172,15 +172,17 @@ static int plan(bang_output *output, const bang_output_options *options, bang_er
         free(single);
         return code;
     }
-    if (options->shard_size > 0)
+    int npy = bang_text_ends_with(path, ".npy");
+    int zip = bang_text_ends_with(path, ".npz") || bang_text_ends_with(path, ".pt") ||
+              bang_text_ends_with(path, ".pth") || bang_text_ends_with(path, ".bin");
+    if ((npy || zip) && options->shard_size > 0)
         return bang_fail(err, BANG_EUSAGE,
                          "%s: only safetensors files are written as shards: name it "
-                         "NAME.safetensors",
+                         "NAME.safetensors, or a folder with a / at its end",
                          path);
-    if (bang_text_ends_with(path, ".npy"))
+    if (npy)
         return bang_output_plan_npy(output, err);
-    if (bang_text_ends_with(path, ".npz") || bang_text_ends_with(path, ".pt") ||
-        bang_text_ends_with(path, ".pth") || bang_text_ends_with(path, ".bin"))
+    if (zip)
         return bang_output_plan_zip(output, options->metadata, err);
     return bang_fail(err, BANG_EUSAGE,
                      "%s: its name tells no format: end it with .safetensors, "
