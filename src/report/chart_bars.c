@@ -38,7 +38,7 @@ static int fit_axis(layout *l, const bang_bar_chart *chart)
         hi = fmax(hi, chart->values[i]);
     }
     if (hi - lo < 1e-290)
-        hi = 1;
+        hi = chart->percent ? 0.01 : 1; /* all of it 0 */
     bang_axis_fit_round(&l->axis, lo, hi, 6, chart->percent);
     return any;
 }

@@ -75,7 +75,7 @@ static int fit_scale(bang_axis *axis, const bang_column_chart *chart)
     hi = fmin(hi, 1e305); /* stacks of huge values */
     lo = fmax(lo, -1e305);
     if (hi - lo < 1e-290)
-        hi = 1;
+        hi = chart->percent ? 0.01 : 1; /* all of it 0 */
     bang_axis_fit_round(axis, lo, hi, 6, chart->percent);
     return any;
 }

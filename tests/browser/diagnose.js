@@ -15,6 +15,9 @@ document.addEventListener('DOMContentLoaded', () => {
   check(all('.problem').length === 0, `cannot be shown: ${all('.problem')[0]?.textContent}`);
   check(document.scripts.length === 2, 'a text became a script');
   check(document.documentElement.scrollWidth <= innerWidth, 'the page is wider than the window');
+  const are_short = all('td').every((cell) => cell.textContent.length < 60);
+  for (const [i, box] of all('.scroll').entries())
+    check(innerWidth < 1280 || !are_short || box.scrollWidth <= box.clientWidth, `table ${i + 1} is cut`);
   check(all('.verdict').length === 5, `${all('.verdict').length} verdicts`);
   check(!/\bnan\b/i.test(document.querySelector('main').textContent), 'a NaN is shown');
   const svgs = all('.chart > svg');

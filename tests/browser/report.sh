@@ -114,15 +114,22 @@ of() {
 }
 logits id 1 && logits art 2 && logits ink 3 || exit 1
 printf 'name,fine,avg\na,.50,.60\nb,.52,.61\nc,.54,.63\nd,.56,.64\n<b>M</b>,.55,.66\n' >"$work/runs.csv"
-{
-    of id id
-    of '<script>alert(1)</script> "quoted" & </style><!--' art
-    of a-very-long-name-without-any-space-a-very-long-name-without-any-space ink
-    printf '%s\n' --alphas 0.2,0.5,0.8 --list FFT --curve "$work/runs.csv" --highlight '<b>M</b>' \
-        --bootstrap 1000 --html "$work/diagnose.html" --quiet
-} | xargs -d '\n' "$bang" diagnose || exit 1
+# diagnosed PAGE NAME NAME
+diagnosed() {
+    {
+        of id id
+        of "$2" art
+        of "$3" ink
+        printf '%s\n' --alphas 0.2,0.5,0.8 --list FFT --curve "$work/runs.csv" --highlight '<b>M</b>' \
+            --bootstrap 1000 --html "$1" --quiet
+    } | xargs -d '\n' "$bang" diagnose || exit 1
+}
+diagnosed "$work/diagnose.html" '<script>alert(1)</script> "quoted" & </style><!--' \
+    a-very-long-name-without-any-space-a-very-long-name-without-any-space
+diagnosed "$work/plain.html" paintings-and-prints sketches
 checks=diagnose.js report=$work/diagnose.html records=/dev/null
-expect_none 'diagnose, light' "$report" "$records" false 1400 '#theme=light'
+expect_none 'diagnose, light' "$report" "$records" false 1280 '#theme=light'
+expect_none 'diagnose, plain' "$work/plain.html" "$records" false 1280 '#theme=light'
 expect_none 'diagnose, dark and narrow' "$report" "$records" true 360 '#theme=dark'
 damaged 'a chart that is cut' 's|viewBox="0 0 |viewBox="0 90 |'
 exit $failed
