@@ -13,7 +13,7 @@ static const struct {
 } commands[] = {
     {"theory", "predict the accuracy of models and their ensembles, exactly", cmd_theory, 0},
     {"simulate", "draw the theory's data, fit models, measure, compare", cmd_simulate, 1},
-    {"data", "get, make and show data sets: MNIST, MultiColorMNIST", cmd_data, 0},
+    {"data", "get, make and show data sets: MNIST, colours, shifts", cmd_data, 0},
     {"train", "train a network on a data set", cmd_train, 1},
     {"zeroshot", "a classification head from class names, by a CLIP's text tower", cmd_zeroshot, 0},
     {"predict", "run networks over a data set: outputs, accuracy, ensembles", cmd_predict, 1},
