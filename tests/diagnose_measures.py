@@ -83,11 +83,16 @@ def given_probabilities(path, outputs):
     return np.where(whole > 0, p / np.where(whole > 0, whole, 1), 1 / p.shape[1])
 
 
+def logarithm(p):
+    """Of probabilities, 0 as the least double. By libm: with numpy's own the last bit depends on
+    the processor, and decides where sums of logarithms would be equal."""
+    return np.array([[math.log(max(x, 5e-324)) for x in row] for row in p.tolist()])
+
+
 def logits(path, outputs, probabilities):
     z = np.load(path).astype(np.float64)
     if probabilities:
-        # 0 as the least double
-        z = np.log(np.maximum(z, np.nextafter(0, 1)))
+        z = logarithm(z)
     if outputs is None:
         return z
     return np.stack([z[:, own].max(axis=1) for own in outputs], axis=1)
@@ -141,7 +146,7 @@ def of_logits(z, scale=1.0):
 def of_given(p, whole):
     """Probabilities of a file; whole: of all its outputs, so that no bit is in doubt."""
     with np.errstate(divide="ignore"):
-        member = Member(p, np.log(np.maximum(p, np.nextafter(0, 1))))
+        member = Member(p, logarithm(p))
     member.p, member.exact = p, whole
     return member
 
@@ -157,7 +162,7 @@ def of_probabilities(parts, weights, given=None):
     becomes 0."""
     with np.errstate(divide="ignore"):
         each = [log_softmax(part) for part in parts] if given is None else [
-            np.log(np.maximum(p, np.nextafter(0, 1))) for p in given]
+            logarithm(p) for p in given]
         logp = np.logaddexp.reduce([np.log(w) + part for w, part in zip(weights, each)])
     member = Member(np.exp(logp), logp, parts)
     # two models that are sure of two classes: halves to the bit
