@@ -23,7 +23,8 @@ static const char summary[] =
     "--fit mean takes the mean of the samples of a class for its weights, population that\n"
     "of infinitely many, logistic what a logistic regression finds. That has smaller weights\n"
     "the more features a model has (about 1/n), so that ensembles weigh models with few\n"
-    "features more: theory beside it is of heads of the sizes that were fitted.\n"
+    "features more: theory beside it is of heads of the sizes that were fitted (in JSON\n"
+    "theory_fitted; theory is of equal ones, as in the paper).\n"
     "\n"
     "z is (measured - theory)/error. Where runs hardly ever differ, the error counts too\n"
     "little: if it is below half of what theory itself predicts, at most one environment a\n"
@@ -129,14 +130,18 @@ static json_t *z_json(const request *r, const bang_simulation_result *s, const b
                   z_score(r, s, s->ose_mean, s->ose_error, ose));
 }
 
+/* said: of the models as they were said; p: of those with the heads that were fitted. */
 static int print_json(const cli *c, const request *r, const bang_simulation_result *s,
-                      const bang_predictions *p)
+                      const bang_predictions *said, const bang_predictions *p)
 {
     const bang_lab_example *e = r->paper;
-    json_t *out = json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
-                            triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
-                            triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
-                            bang_predictions_json(p, bang_prediction_exact), "z", z_json(r, s, p));
+    json_t *out =
+        json_pack("{sI so so so so}", "runs", (json_int_t)s->runs, "measured",
+                  triple(s->mean, s->models, s->wse_mean, s->ose_mean), "stderr",
+                  triple(s->error, s->models, s->wse_error, s->ose_error), "theory",
+                  bang_predictions_json(said, bang_prediction_exact), "z", z_json(r, s, p));
+    if (r->options.fit == BANG_FIT_LOGISTIC)
+        json_object_set_new(out, "theory_fitted", bang_predictions_json(p, bang_prediction_exact));
     json_object_set_new(
         out, "paper",
         e ? triple(e->paper_simulated, 2, e->paper_simulated[2], e->paper_simulated[3])
@@ -145,7 +150,7 @@ static int print_json(const cli *c, const request *r, const bang_simulation_resu
         out, "paper_theory",
         e ? triple(e->paper_predicted, 2, e->paper_predicted[2], e->paper_predicted[3])
           : json_null());
-    json_object_set_new(out, "method", bang_predictions_json(p, bang_prediction_method));
+    json_object_set_new(out, "method", bang_predictions_json(said, bang_prediction_method));
     return cli_print_json(c, out);
 }
 
@@ -201,7 +206,7 @@ static void print_table(const request *r, const bang_simulation_result *s,
 static int run_simulation(cli *c, request *r)
 {
     bang_theory_problem problem;
-    bang_predictions p = {0};
+    bang_predictions p = {0}, said = {0};
     bang_simulation_result result;
     bang_error err = {0};
     cli_models_problem(&problem, &r->models, c);
@@ -219,19 +224,22 @@ static int run_simulation(cli *c, request *r)
         if (rc == 0 && cli_speaks()) {
             bang_theory_problem fitted = bang_simulation_fitted(&problem, &r->options, &result);
             rc = bang_predictions_make(&p, &fitted, &r->theory, 0, &err);
+            if (rc == 0)
+                rc = bang_predictions_make(&said, &problem, &r->theory, 0, &err);
         }
         if (rc < 0) {
             status = cli_fail(c, &err);
         } else if (!cli_speaks()) {
             status = CLI_DONE;
         } else if (c->json) {
-            status = print_json(c, r, &result, &p);
+            status = print_json(c, r, &result, &said, &p);
         } else {
             print_table(r, &result, &p);
             status = CLI_DONE;
         }
     }
     bang_predictions_release(&p);
+    bang_predictions_release(&said);
     bang_theory_problem_release(&problem);
     return status;
 }
