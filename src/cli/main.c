@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,13 @@ static int fill_standard(void)
     return 0;
 }
 
+/* Who reads a pipe and goes has seen enough, and wants to hear nothing of it. */
+static int reader_gone(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+}
+
 /* Output that did not reach its file is a failure, also when only the last
  * bytes are missing. */
 int main(int argc, char **argv)
@@ -101,8 +109,8 @@ int main(int argc, char **argv)
     if (status == CLI_DONE && (shared || cli_speaks()))
         status = cli_final_status(run(argc, argv));
     if ((fflush(stdout) == EOF || ferror(stdout)) && status == CLI_DONE) {
-        fprintf(stderr, "bang: standard output: cannot be written: is the disk full, or its reader "
-                        "gone?\n");
+        if (!reader_gone())
+            fprintf(stderr, "bang: standard output: cannot be written: is the disk full?\n");
         status = CLI_FAILED;
     }
     return cli_ranks_close(status);

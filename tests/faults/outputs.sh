@@ -66,7 +66,7 @@ for line in 'theory -p .9 --model 1,5' 'simulate --example 1-2 --runs 2 --json' 
     "$strike" 9 60000000 bang $line >&3 2>why
     code=$?
     [ $code -eq 1 ] || wrong "$line, the reader has gone: exit $code"
-    grep -q '^bang: standard output: cannot be written' why || wrong "$line, the reader has gone: not said"
+    [ ! -s why ] || wrong "$line, the reader has gone: who has seen enough is told so"
 done
 train --steps 5 >&3 2>&3
 code=$?
