@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(atomic_int) == sizeof(int) && _Alignof(atomic_int) == _Alignof(int),
+_Static_assert(sizeof(bang_cancel) == sizeof(int) && _Alignof(bang_cancel) == _Alignof(int),
                "C++ programs see an int");
 
 int bang_cancel_raise(bang_cancel *cancel)

@@ -117,7 +117,8 @@ static void put_clean(FILE *to, const char *s, int lines)
         used += clean(out + used, s, size, lines);
         s += size ? size : 1;
     }
-    fwrite(out, 1, used, to);
+    if (used > 0)
+        fwrite(out, 1, used, to);
 }
 
 void cli_print_clean(const char *s)

@@ -76,9 +76,9 @@ ranks 2 bang inspect nowhere -q >many
 [ $? -eq 1 ] || fail "inspect: another status than 1"
 says inspect 'bang inspect: nowhere: No such file or directory'
 
-# another MPI's launcher: its processes are alone for this one
+# another MPI's launcher: its processes are alone for this one (what OpenMPI keeps is no leak of ours)
 for process in 0 1 2; do
-    PMI_RANK=$process PMI_SIZE=3 bang simulate --example 1-2 --runs 1 >many 2>err
+    ASAN_OPTIONS=detect_leaks=0 PMI_RANK=$process PMI_SIZE=3 bang simulate --example 1-2 --runs 1 >many 2>err
     [ $? -eq 2 ] || fail "another launcher: another status than 2"
     [ ! -s many ] || fail "another launcher: something on standard output"
     grep -q '^bang: ranks: the launcher started 3 processes, but each is alone' err
