@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(bang_cancel) == sizeof(int) && _Alignof(bang_cancel) == _Alignof(int),
-               "C++ programs see an int");
+_Static_assert(sizeof(bang_cancel) == sizeof(int), "C++ programs see an int");
+_Static_assert(_Alignof(bang_cancel) == _Alignof(int), "where C has an atomic one");
 
 int bang_cancel_raise(bang_cancel *cancel)
 {
