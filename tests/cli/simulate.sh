@@ -21,6 +21,6 @@ run simulate -p 0.9 --model 2,3 --ridge 0 --fit logistic
 run simulate -K 10000 -p 0.9 --model 5,20 --model 5,20 --runs 1
 # with heads that were fitted, theory of equal ones stays beside that of theirs
 bang simulate -K 4 -p 0.9 --runs 20 --train 150 --test 50 --fit logistic --model v0,s0,2,3 --model v0,s4,3 --json >fitted
-bang simulate -K 4 -p 0.9 --runs 20 --train 150 --test 50 --fit mean --model v0,s0,2,3 --model v0,s4,3 --json >mean
-for file in fitted mean; do grep -o '"theory":{[^}]*}' $file; done | uniq -c | sed 's/^ *\([0-9]*\) .*/\1 times the same theory/'
-grep -c theory_fitted fitted mean
+bang simulate -K 4 -p 0.9 --runs 20 --train 150 --test 50 --fit mean --model v0,s0,2,3 --model v0,s4,3 --json >equal
+for file in fitted equal; do grep -o '"theory":{[^}]*}' $file; done | uniq -c | sed 's/^ *\([0-9]*\) .*/\1 times the same theory/'
+grep -c theory_fitted fitted equal
